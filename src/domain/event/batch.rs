@@ -1,7 +1,7 @@
 //! Events about batches and their members.
 
-use super::Mode;
-use crate::domain::ids::{BatchId, CommitId, DispatchId, GateId, IssueId};
+use super::{Mode, Verb};
+use crate::domain::ids::{BatchId, CommitId, DispatchId, GateId, IssueId, Unit};
 use crate::domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -457,11 +457,11 @@ dissolve_events!(DissolveSuppressed BatchDissolving BatchDissolved);
 /// See [`super::Event::UnitStopping`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitStopping {
-    /// The batch; for one member only, see `member`.
-    pub batch: BatchId,
-    /// The member that is stopped; absent: the whole batch.
-    pub member: Option<IssueId>,
-    /// Why: `stopped`, `abandoned`.
+    /// Which unit.
+    pub unit: Unit,
+    /// What was asked.
+    pub verb: Verb,
+    /// Why.
     pub reason: String,
 }
 

@@ -35,6 +35,8 @@ pub struct IssueEnqueued {
     pub issue: IssueId,
     /// 1 for the first time; a terminal issue that is queued anew starts the next generation.
     pub generation: u32,
+    /// How many runs on its own it had in earlier generations.
+    pub runs: u32,
     /// One line.
     pub title: Option<String>,
     /// What its agent is told, instead of the profile's prompt.

@@ -1,0 +1,46 @@
+//! When something is due that nobody will announce.
+
+use crate::domain::state::{Dispatch, State};
+use crate::domain::time::{Now, Stamp};
+use std::time::Duration;
+
+/// How long until the next bound: a timeout, an escalation, the end of a back-off, a trial start.
+/// `None` when nothing is due by itself.
+pub fn next_due(state: &State, now: &Now) -> Option<Duration> {
+    let dispatches = state.dispatches.values().filter_map(|d| dispatch_due(state, d, now));
+    let back_offs = back_offs(state).map(|(since, delay)| since.remaining(delay, now));
+    let trial = state
+        .health
+        .spawn
+        .as_ref()
+        .map(|spawn| spawn.since.remaining(Duration::from_millis(spawn.trial_after_ms), now));
+    dispatches.chain(back_offs.filter(|d| !d.is_zero())).chain(trial).min()
+}
+
+/// How long until this dispatch's own next bound.
+fn dispatch_due(state: &State, dispatch: &Dispatch, now: &Now) -> Option<Duration> {
+    let Some(started) = &dispatch.started_at else {
+        let grace = state.config().spawn_grace() + Duration::from_millis(dispatch.plan.delay_ms);
+        return Some(dispatch.planned.remaining(grace, now));
+    };
+    match &dispatch.stop {
+        None => Some(started.remaining(Duration::from_millis(dispatch.plan.timeout_ms), now)),
+        Some(stop) if stop.ineffective => None,
+        Some(stop) => {
+            let since = stop.escalated.as_ref().unwrap_or(&stop.requested);
+            Some(since.remaining(Duration::from_millis(stop.bound_ms), now))
+        }
+    }
+}
+
+fn back_offs(state: &State) -> impl Iterator<Item = (&Stamp, Duration)> {
+    let members = state.batches.values().flat_map(|b| {
+        let own = std::iter::once(&b.reclaim).filter(|_| !b.trees.is_empty());
+        own.chain(b.members.iter().filter(|m| m.outcome.is_none()).map(|m| &m.tally))
+    });
+    let issues = state.issues.values().filter(|i| !i.status.is_terminal()).map(|i| &i.tally);
+    members
+        .chain(issues)
+        .filter(|tally| tally.delay_ms > 0)
+        .map(|tally| (&tally.since, Duration::from_millis(tally.delay_ms)))
+}

@@ -1,0 +1,51 @@
+//! Conditions that last: journaled at their onset, again every 20 minutes at most, and when they
+//! clear; never once per tick.
+
+use super::draft::Draft;
+use crate::domain::event::{ConditionCleared, ConditionRaised, ProfileRestored, Severity};
+use std::time::Duration;
+
+/// How often a condition that lasts is said again.
+const AGAIN_AFTER: Duration = Duration::from_secs(20 * 60);
+
+/// A condition holds now.
+pub(super) fn raise(
+    draft: &mut Draft<'_>,
+    code: &str,
+    subject: &str,
+    severity: Severity,
+    message: String,
+) {
+    let known = draft.state.health.condition(code, subject);
+    let due = known.is_none_or(|c| c.said.remaining(AGAIN_AFTER, draft.now).is_zero());
+    if !due {
+        return;
+    }
+    let since = known.map_or(draft.wall(), |c| c.since);
+    let (code, subject) = (code.to_owned(), subject.to_owned());
+    draft.push(ConditionRaised { code, subject, severity, since, message });
+}
+
+/// A condition does not hold now.
+pub(super) fn clear(draft: &mut Draft<'_>, code: &str, subject: &str) {
+    let Some(since) = draft.state.health.condition(code, subject).map(|c| c.since) else { return };
+    draft.push(ConditionCleared { code: code.to_owned(), subject: subject.to_owned(), since });
+}
+
+/// Nobody can tell where a branch is; nothing is concluded from it.
+pub(super) fn unreachable(draft: &mut Draft<'_>, branch: &str, why: &str) {
+    let message = format!("the branch `{branch}` cannot be read: {why}");
+    raise(draft, "unreachable", branch, Severity::Warning, message);
+}
+
+/// It can be read again.
+pub(super) fn reachable(draft: &mut Draft<'_>, branch: &str) {
+    clear(draft, "unreachable", branch);
+}
+
+/// A suspended profile's program was looked for.
+pub(super) fn program(draft: &mut Draft<'_>, profile: &str, found: bool) {
+    if found && draft.state.health.profiles.contains_key(profile) {
+        draft.push(ProfileRestored { profile: profile.to_owned() });
+    }
+}

@@ -1,0 +1,97 @@
+//! What a tick finds when it begins: configuration, gaps, the clock, bounds, missed moves.
+
+use super::draft::Draft;
+use super::{conditions, dissolve, member, recover, stop};
+use crate::domain::event::{ClockBehind, ConfigApplied, Severity, TickGap};
+use crate::domain::fact::TickSeen;
+use crate::domain::ids::{BatchId, IssueId};
+use crate::domain::state::{BatchStatus, IssueStatus};
+
+/// Decides whatever is due at the beginning of a tick, or when a bound wakes somebody.
+pub(super) fn tick(draft: &mut Draft<'_>, seen: &TickSeen) {
+    gap(draft, seen);
+    clock(draft);
+    config(draft, seen);
+    disk(draft, seen);
+    stop::bounds(draft);
+    recover::missed_moves(draft);
+    missing_profiles(draft);
+}
+
+/// A silence is only worth a line when there was something to do.
+fn gap(draft: &mut Draft<'_>, seen: &TickSeen) {
+    let Some(since) = seen.last_tick else { return };
+    let long = draft.wall().since(since) > draft.state.config().tick_gap();
+    if long && !draft.state.is_at_rest() {
+        draft.push(TickGap { since });
+    }
+}
+
+fn clock(draft: &mut Draft<'_>) {
+    // the draft's head is the present; the newest stamp of the journal is what conditions and
+    // dispatches carry, so the caller hands a wall clock that never runs behind unseen
+    let newest = draft.state.dispatches.values().map(|d| d.planned.at).max();
+    let Some(newest) = newest.filter(|at| *at > draft.wall()) else { return };
+    if draft.state.health.clock_behind_said {
+        return;
+    }
+    let ahead = newest.since(draft.wall());
+    draft.push(ClockBehind { ahead_ms: super::plan::millis(ahead) });
+}
+
+fn config(draft: &mut Draft<'_>, seen: &TickSeen) {
+    match &seen.config {
+        Some((digest, Ok(content))) => {
+            let known = draft.state.applied.as_ref().is_some_and(|a| a.digest == *digest);
+            if !known {
+                let (digest, content) = (digest.clone(), content.clone());
+                draft.push(ConfigApplied { digest, content });
+            }
+            conditions::clear(draft, "config-invalid", "");
+        }
+        Some((_, Err(message))) => {
+            let message = format!("the last good configuration stays in force: {message}");
+            conditions::raise(draft, "config-invalid", "", Severity::Error, message);
+        }
+        None => conditions::clear(draft, "config-invalid", ""),
+    }
+}
+
+fn disk(draft: &mut Draft<'_>, seen: &TickSeen) {
+    match seen.disk_low {
+        Some(free) => {
+            let message = format!("{} MiB are free: nothing new starts", free >> 20);
+            conditions::raise(draft, "disk-low", "", Severity::Error, message);
+        }
+        None => conditions::clear(draft, "disk-low", ""),
+    }
+}
+
+/// A batch whose profile is no longer configured dissolves.
+fn missing_profiles(draft: &mut Draft<'_>) {
+    let config = draft.state.config();
+    let missing = |issue: &IssueId| {
+        let issue = draft.state.issue(issue)?;
+        let waits = matches!(issue.status, IssueStatus::Waiting);
+        (waits && config.profile(issue.profile()).is_none()).then(|| issue.profile().to_owned())
+    };
+    let found: Vec<(BatchId, IssueId, String)> = draft
+        .state
+        .batches
+        .values()
+        .filter(|b| b.status == BatchStatus::Executing)
+        .filter_map(|b| {
+            let current = b.current.clone()?;
+            missing(&current).map(|profile| (b.id.clone(), current, profile))
+        })
+        .collect();
+    for (id, issue, profile) in found {
+        let Some(batch) = draft.batch(&id) else { continue };
+        let reason = format!("profile-missing:{profile}");
+        if batch.issue.is_some() {
+            member::leave(draft, &id, &issue, &reason, false);
+        } else {
+            dissolve::dissolve(draft, &batch, &reason);
+        }
+    }
+}
