@@ -1,0 +1,252 @@
+//! The commit protocol: lock, catch up, make sure of what is in doubt, append, sync, acknowledge.
+
+use super::disk::{self, DiskFile};
+use super::error::JournalError;
+use super::head::{self, Acknowledged, Head};
+use super::line;
+use super::lock::FileLock;
+use super::open::{Journal, Position};
+use super::scan::Rest;
+use super::{ACTIVE, HEAD, LOCK, QUARANTINE, place};
+use crate::domain::event::{By, Entry, Event, HeadUnreadable, TailQuarantined, VERSION};
+use crate::domain::time::Timestamp;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// An entry that is durable and acknowledged.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    /// The position behind it.
+    pub position: Position,
+    /// What was written.
+    pub entry: Entry,
+}
+
+/// A journal that this process may append to, until it is dropped.
+pub struct Locked {
+    journal: Journal,
+    lock: FileLock,
+    end: Option<Position>,
+    notices: Vec<Event>,
+    poisoned: bool,
+}
+
+impl Locked {
+    pub(super) fn new(journal: Journal, lock: FileLock) -> Self {
+        Self { journal, lock, end: None, notices: Vec::new(), poisoned: false }
+    }
+
+    /// Reads what came after `from`, refuses what is damaged, and makes sure of the end: a tail
+    /// that was never finished goes to quarantine, a missing newline is written, and entries in
+    /// doubt are written again and synced. Nothing is built on, and nothing paid from, a tail
+    /// that was only seen in the cache.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn catch_up(
+        &mut self,
+        from: &Position,
+        each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
+    ) -> Result<Position, JournalError> {
+        let head = self.journal.head()?;
+        self.journal.check_acknowledged(&head)?;
+        let end = self.journal.scan(from, each)?;
+        self.journal.check_end(&end, &head)?;
+        let mut position = end.position;
+        match end.rest {
+            Rest::Torn { bytes } => self.quarantine(position.offset, bytes)?,
+            Rest::NoNewline => {
+                self.write(b"\n", position.offset)?;
+                position.offset += 1;
+                self.sync()?;
+            }
+            _ => {}
+        }
+        self.settle_doubt(&head, &position)?;
+        self.end = Some(position.clone());
+        Ok(position)
+    }
+
+    /// What has to be said in the next entry about what was found.
+    pub fn notices(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Appends one entry and makes it durable. `at` is never before `not_before`, the previous
+    /// entry's; when the clock is behind, it repeats that and `wall` holds what the clock said.
+    ///
+    /// # Errors
+    /// [`JournalError`]; then nothing was appended, or (poisoned) this process must stop.
+    pub fn commit(
+        &mut self,
+        by: By,
+        clock: Timestamp,
+        not_before: Timestamp,
+        id: Uuid,
+        events: Vec<Event>,
+    ) -> Result<Committed, JournalError> {
+        let Some(end) = self.end.clone().filter(|_| !self.poisoned) else {
+            panic!("BUG: a commit without catching up, or after a failed sync");
+        };
+        let at = clock.max(not_before);
+        let wall = (at != clock).then_some(clock);
+        let entry = Entry { v: VERSION, seq: end.seq + 1, at, wall, id, by, events };
+        let (line, hash) = line::encode(&entry, &end.hash).map_err(|over| {
+            JournalError::TooLarge { what: over.what, bytes: over.bytes, limit: over.limit }
+        })?;
+        self.append(&line, end.offset)?;
+        let offset = end.offset + line.len() as u64;
+        let position = Position { seq: entry.seq, offset, hash };
+        self.acknowledge(&position);
+        self.journal.file().reserve(offset);
+        self.end = Some(position.clone());
+        Ok(Committed { position, entry })
+    }
+
+    /// One write of the whole line, then a sync. An append that failed leaves nothing behind.
+    fn append(&mut self, line: &[u8], offset: u64) -> Result<(), JournalError> {
+        if let Err(source) = disk::write_all(self.journal.file(), line, offset) {
+            self.journal.file().truncate(offset).map_err(|e| self.poison(e))?;
+            self.journal.file().sync().map_err(|e| self.poison(e))?;
+            let path = self.journal.path().to_owned();
+            return Err(JournalError::NotAppended { path, source });
+        }
+        crate::crash::point("journal-written");
+        self.sync()?;
+        crate::crash::point("journal-synced");
+        Ok(())
+    }
+
+    /// `head` may lag, never lead: a failure to write it loses nothing.
+    fn acknowledge(&self, position: &Position) {
+        let Position { seq, offset: length, hash } = position.clone();
+        if let Some(file) = self.journal.head_file() {
+            let _ = head::write(file, &Acknowledged { seq, length, hash });
+        }
+        crate::crash::point("journal-acknowledged");
+    }
+
+    /// Entries behind what `head` says are in doubt: their writer was killed, or its sync failed
+    /// and the cache shows bytes that the disk does not have. They count once they are written
+    /// again and synced.
+    fn settle_doubt(&mut self, head: &Head, end: &Position) -> Result<(), JournalError> {
+        let from = match head {
+            Head::At(acknowledged) if acknowledged.length >= end.offset => return Ok(()),
+            Head::At(acknowledged) => acknowledged.length,
+            Head::Absent if end.seq == 0 => return Ok(()),
+            Head::Absent => 0,
+            Head::Unreadable => {
+                self.notices.push(HeadUnreadable { entries: end.seq }.into());
+                0
+            }
+        };
+        let mut offset = from;
+        while offset < end.offset {
+            let length = usize::try_from(end.offset - offset).unwrap_or(usize::MAX).min(1 << 20);
+            let bytes = disk::read_range(self.journal.file(), offset, length)
+                .map_err(|e| self.journal.io("read", e))?;
+            if bytes.is_empty() {
+                break;
+            }
+            self.write(&bytes, offset)?;
+            offset += bytes.len() as u64;
+        }
+        self.sync()?;
+        self.acknowledge(end);
+        Ok(())
+    }
+
+    /// Copies a tail to quarantine, syncs, truncates, syncs.
+    fn quarantine(&mut self, offset: u64, bytes: u64) -> Result<(), JournalError> {
+        let sha256 = keep(&self.journal, offset)?;
+        self.journal.file().truncate(offset).map_err(|e| self.poison(e))?;
+        self.sync()?;
+        self.notices.push(TailQuarantined { offset, bytes, sha256 }.into());
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8], offset: u64) -> Result<(), JournalError> {
+        disk::write_all(self.journal.file(), bytes, offset).map_err(|source| {
+            JournalError::NotAppended { path: self.journal.path().to_owned(), source }
+        })
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        let done = self.journal.file().sync();
+        done.map_err(|source| self.poison(source))
+    }
+
+    fn poison(&mut self, source: io::Error) -> JournalError {
+        self.poisoned = true;
+        JournalError::Poisoned { path: self.journal.path().to_owned(), source }
+    }
+
+    /// The journal that is locked.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// The lock that is held.
+    pub fn file_lock(&self) -> &FileLock {
+        &self.lock
+    }
+
+    /// Makes the first entry of a new journal: the file, its directory, its head.
+    ///
+    /// # Errors
+    /// [`JournalError::Exists`] when there is one already, or what makes writing impossible.
+    pub fn create(dir: &Path, holder: &str) -> Result<Locked, JournalError> {
+        place::check_writable(dir)?;
+        let lock = FileLock::take(&dir.join(LOCK), Duration::from_secs(10), holder)?;
+        let path = dir.join(ACTIVE);
+        let io = |action, source| JournalError::Io { action, path: path.clone(), source };
+        let acknowledged = disk::open(&dir.join(HEAD), false)
+            .ok()
+            .map(|file| head::read(Some(&file as &dyn DiskFile)).unwrap_or(Head::Unreadable));
+        let length = disk::open(&path, false).ok().and_then(|f| DiskFile::len(&f).ok());
+        let used = length.is_some_and(|l| l > 0) || acknowledged.is_some_and(|h| h != Head::Absent);
+        if used {
+            return Err(JournalError::Exists { dir: dir.to_owned() });
+        }
+        let file = disk::open_or_create(&path).map_err(|e| io("make", e))?;
+        let head = disk::open_or_create(&dir.join(HEAD)).map_err(|e| io("make", e))?;
+        drop((file, head));
+        disk::sync_dir(dir).map_err(|e| io("sync the directory of", e))?;
+        let journal = Journal::open(dir)?;
+        drop(lock);
+        let mut locked = journal.lock(Duration::from_secs(10), holder)?;
+        locked.catch_up(&Position::start(), |_, _, _| {
+            Err(JournalError::Exists { dir: dir.to_owned() })
+        })?;
+        Ok(locked)
+    }
+}
+
+/// Copies everything from `offset` on into `quarantine/`, durably. Returns its SHA-256.
+pub(super) fn keep(journal: &Journal, offset: u64) -> Result<String, JournalError> {
+    use sha2::{Digest, Sha256};
+    let dir = journal.dir().join(QUARANTINE);
+    let failed =
+        |action, path: &Path, source| JournalError::Io { action, path: path.to_owned(), source };
+    place::make_dir(&dir).map_err(|e| failed("make", &dir, e))?;
+    let length = journal.length()?;
+    let path = dir.join(format!("{offset}-{}-{}", length - offset, Uuid::now_v7()));
+    let copy = disk::open_or_create(&path).map_err(|e| failed("make", &path, e))?;
+    let mut digest = Sha256::new();
+    let mut at = offset;
+    while at < length {
+        let bytes =
+            disk::read_range(journal.file(), at, 1 << 20).map_err(|e| journal.io("read", e))?;
+        if bytes.is_empty() {
+            break;
+        }
+        digest.update(&bytes);
+        disk::write_all(&copy, &bytes, at - offset).map_err(|e| failed("write", &path, e))?;
+        at += bytes.len() as u64;
+    }
+    DiskFile::sync(&copy).map_err(|e| failed("sync", &path, e))?;
+    disk::sync_dir(&dir).map_err(|e| failed("sync", &dir, e))?;
+    Ok(line::hex(&digest.finalize()))
+}

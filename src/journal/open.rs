@@ -1,0 +1,298 @@
+//! A journal that is read. Reading never writes.
+
+use super::append::Locked;
+use super::disk::{self, DiskFile};
+use super::error::JournalError;
+use super::head::{self, Head};
+use super::line::GENESIS;
+use super::lock::FileLock;
+use super::scan::{self, End, Rest, Stopped};
+use super::{ACTIVE, HEAD, LOCK, place};
+use crate::domain::event::{Entry, VERSION};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A place between two entries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// The entry before it; 0 at the beginning.
+    pub seq: u64,
+    /// Its byte offset in the active file.
+    pub offset: u64,
+    /// The hash of the entry before it.
+    pub hash: String,
+}
+
+impl Position {
+    /// Before the first entry.
+    pub fn start() -> Self {
+        Self { seq: 0, offset: 0, hash: GENESIS.to_owned() }
+    }
+}
+
+/// An open journal.
+pub struct Journal {
+    dir: PathBuf,
+    path: PathBuf,
+    file: Box<dyn DiskFile>,
+    head: Option<Box<dyn DiskFile>>,
+}
+
+impl Journal {
+    /// Opens the journal of a state directory for reading.
+    ///
+    /// # Errors
+    /// [`JournalError`] when there is none, or it is not an ordinary file of ours.
+    pub fn open(dir: &Path) -> Result<Self, JournalError> {
+        let path = dir.join(ACTIVE);
+        let file = match disk::open(&path, false) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Self::nothing(dir, &path));
+            }
+            Err(source) => return Err(unopened(&path, source)),
+        };
+        ordinary(&path, &file)?;
+        let head = match disk::open(&dir.join(HEAD), false) {
+            Ok(head) => Some(Box::new(head) as Box<dyn DiskFile>),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(unopened(&dir.join(HEAD), source)),
+        };
+        Ok(Self { dir: dir.to_owned(), path, file: Box::new(file), head })
+    }
+
+    /// The file is not there: never was, or acknowledged history is missing.
+    fn nothing(dir: &Path, path: &Path) -> JournalError {
+        let head = disk::open(&dir.join(HEAD), false).ok();
+        match head::read(head.as_ref().map(|file| file as &dyn DiskFile)) {
+            Ok(Head::At(acknowledged)) => JournalError::Truncated {
+                path: path.to_owned(),
+                offset: 0,
+                seq: 0,
+                found: "no file".into(),
+                acknowledged: acknowledged.seq,
+                expected: acknowledged.hash,
+            },
+            _ => JournalError::Missing { dir: dir.to_owned() },
+        }
+    }
+
+    /// The state directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The active file's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The active file's length now: cheap, to find out whether it has grown.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`].
+    pub fn length(&self) -> Result<u64, JournalError> {
+        self.file.len().map_err(|source| self.io("look at", source))
+    }
+
+    /// What has been acknowledged.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`].
+    pub fn head(&self) -> Result<Head, JournalError> {
+        head::read(self.head.as_deref()).map_err(|source| self.io("read the head of", source))
+    }
+
+    /// Whether the line that ends at a position is the one with that hash.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`].
+    pub fn matches(&self, position: &Position) -> Result<bool, JournalError> {
+        line_hash(self.file.as_ref(), position)
+            .map(|hash| hash.as_deref() == Some(position.hash.as_str()))
+            .map_err(|source| self.io("read", source))
+    }
+
+    /// Reads every entry after a position. What cannot be read stops it: a torn tail silently,
+    /// damage with an error, after everything before it was handed over.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn read(
+        &self,
+        from: &Position,
+        each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
+    ) -> Result<Position, JournalError> {
+        let acknowledged = self.head()?;
+        self.check_acknowledged(&acknowledged)?;
+        let end = self.scan(from, each)?;
+        self.check_end(&end, &acknowledged)?;
+        Ok(end.position)
+    }
+
+    pub(super) fn scan(
+        &self,
+        from: &Position,
+        each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
+    ) -> Result<End, JournalError> {
+        scan::scan(self.file.as_ref(), from, each).map_err(|stopped| match stopped {
+            Stopped::Io(source) => self.io("read", source),
+            Stopped::Refused(error) => error,
+        })
+    }
+
+    /// The acknowledged entry must still be the one that ends there.
+    pub(super) fn check_acknowledged(&self, head: &Head) -> Result<(), JournalError> {
+        let Head::At(acknowledged) = head else { return Ok(()) };
+        let position = Position {
+            seq: acknowledged.seq,
+            offset: acknowledged.length,
+            hash: acknowledged.hash.clone(),
+        };
+        let length = self.length()?;
+        if length < acknowledged.length || self.matches(&position)? {
+            return Ok(()); // shorter: said at the end, with what is there
+        }
+        let found = line_hash(self.file.as_ref(), &position)
+            .map_err(|source| self.io("read", source))?
+            .unwrap_or_else(|| "no entry that ends there".into());
+        Err(JournalError::Rewritten {
+            path: self.path.clone(),
+            offset: acknowledged.length,
+            seq: acknowledged.seq,
+            expected: acknowledged.hash.clone(),
+            found,
+        })
+    }
+
+    /// Refuses every end that is damage.
+    pub(super) fn check_end(&self, end: &End, head: &Head) -> Result<(), JournalError> {
+        let path = self.path.clone();
+        let Position { seq, offset, hash } = end.position.clone();
+        if let Head::At(acknowledged) = head
+            && seq < acknowledged.seq
+            && !matches!(end.rest, Rest::Corrupt { .. } | Rest::Newer { .. })
+        {
+            let expected = acknowledged.hash.clone();
+            let acknowledged = acknowledged.seq;
+            return Err(JournalError::Truncated {
+                path,
+                offset,
+                seq,
+                found: hash,
+                acknowledged,
+                expected,
+            });
+        }
+        match &end.rest {
+            Rest::Nothing | Rest::NoNewline | Rest::Torn { .. } => Ok(()),
+            Rest::Newer { version } => {
+                let (version, known) = (*version, VERSION);
+                Err(JournalError::TooNew { path, seq: seq + 1, version, known })
+            }
+            Rest::Corrupt { expected, found } => Err(JournalError::Corrupt {
+                path,
+                offset,
+                seq: seq + 1,
+                expected: expected.clone(),
+                found: found.clone(),
+            }),
+        }
+    }
+
+    /// Takes the lock and opens the files for writing.
+    ///
+    /// # Errors
+    /// [`JournalError::Locked`] after `wait`, or what makes writing impossible here.
+    pub fn lock(&self, wait: Duration, holder: &str) -> Result<Locked, JournalError> {
+        place::check_writable(&self.dir)?;
+        let lock = FileLock::take(&self.dir.join(LOCK), wait, holder)?;
+        let file = disk::open(&self.path, true).map_err(|e| unopened(&self.path, e))?;
+        ordinary(&self.path, &file)?;
+        not_append_only(&self.path, &file)?;
+        let head_path = self.dir.join(HEAD);
+        let head = disk::open_or_create(&head_path).map_err(|e| unopened(&head_path, e))?;
+        let journal = Journal {
+            dir: self.dir.clone(),
+            path: self.path.clone(),
+            file: Box::new(file),
+            head: Some(Box::new(head)),
+        };
+        Ok(Locked::new(journal, lock))
+    }
+
+    pub(super) fn file(&self) -> &dyn DiskFile {
+        self.file.as_ref()
+    }
+
+    pub(super) fn head_file(&self) -> Option<&dyn DiskFile> {
+        self.head.as_deref()
+    }
+
+    pub(super) fn io(&self, action: &'static str, source: io::Error) -> JournalError {
+        JournalError::Io { action, path: self.path.clone(), source }
+    }
+}
+
+/// The hash that the line ending at a position claims.
+fn line_hash(file: &dyn DiskFile, position: &Position) -> io::Result<Option<String>> {
+    const TAIL: usize = 67; // 64 digits, `"}` and the newline
+    if position.seq == 0 {
+        return Ok(Some(GENESIS.to_owned()));
+    }
+    let Some(start) = position.offset.checked_sub(TAIL as u64) else { return Ok(None) };
+    let bytes = disk::read_range(file, start, TAIL)?;
+    if bytes.len() == TAIL && !bytes.ends_with(b"\"}\n") {
+        // the last line may lack its newline: then it is one byte shorter
+        let bytes = disk::read_range(file, start + 1, TAIL - 1)?;
+        let whole = bytes.ends_with(b"\"}");
+        return Ok(whole.then(|| String::from_utf8_lossy(&bytes[..64]).into_owned()));
+    }
+    let whole = bytes.len() == TAIL;
+    Ok(whole.then(|| String::from_utf8_lossy(&bytes[..64]).into_owned()))
+}
+
+fn unopened(path: &Path, source: io::Error) -> JournalError {
+    let link = rustix::io::Errno::LOOP.raw_os_error();
+    if source.raw_os_error() == Some(link) {
+        let found = "a symbolic link".to_owned();
+        return JournalError::NotOurs { path: path.to_owned(), found, expected: "a regular file" };
+    }
+    JournalError::Io { action: "open", path: path.to_owned(), source }
+}
+
+fn ordinary(path: &Path, file: &File) -> Result<(), JournalError> {
+    let meta = file.metadata().map_err(|source| JournalError::Io {
+        action: "look at",
+        path: path.to_owned(),
+        source,
+    })?;
+    if !meta.is_file() {
+        let found = format!("{:?}", meta.file_type());
+        return Err(JournalError::NotOurs {
+            path: path.to_owned(),
+            found,
+            expected: "a regular file",
+        });
+    }
+    let us = rustix::process::geteuid();
+    if !us.is_root() && meta.uid() != us.as_raw() {
+        let found = format!("owned by user {}", meta.uid());
+        return Err(JournalError::NotOurs { path: path.to_owned(), found, expected: "our own" });
+    }
+    Ok(())
+}
+
+fn not_append_only(path: &Path, file: &File) -> Result<(), JournalError> {
+    use rustix::fs::IFlags;
+    let flags = rustix::fs::ioctl_getflags(file).unwrap_or(IFlags::empty());
+    if flags.intersects(IFlags::APPEND | IFlags::IMMUTABLE) {
+        let found = "append-only or immutable (chattr)".to_owned();
+        return Err(JournalError::NotOurs { path: path.to_owned(), found, expected: "writable" });
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! Reading forward from a position, and saying what stands at the end.
+//!
+//! The answer for each kind of end is the damage table of the design, in its order; what is done
+//! about it is decided by the writer ([`super::Locked`]) or by `verify`.
+
+use super::disk::DiskFile;
+use super::line::{self, Defect, LARGEST_LINE};
+use super::open::Position;
+use crate::domain::event::Entry;
+use std::io;
+
+const BLOCK: u64 = 512;
+const CHUNK: usize = 256 << 10;
+
+/// What follows the last valid entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing.
+    Nothing,
+    /// Nothing, but the last entry has no newline.
+    NoNewline,
+    /// A write that never finished: nobody acted on it.
+    Torn {
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A line of a newer version.
+    Newer {
+        /// Its version.
+        version: u64,
+    },
+    /// Anything else.
+    Corrupt {
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+}
+
+/// Where reading ended, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// Behind the last valid entry.
+    pub position: Position,
+    /// What follows.
+    pub rest: Rest,
+}
+
+/// Reads lines one after the other with bounded memory.
+struct Lines<'a> {
+    file: &'a dyn DiskFile,
+    buffer: Vec<u8>,
+    start: usize,
+    read_to: u64,
+}
+
+enum Next {
+    Line(Vec<u8>),
+    Unterminated(Vec<u8>),
+    TooLong,
+    End,
+}
+
+impl<'a> Lines<'a> {
+    fn new(file: &'a dyn DiskFile, offset: u64) -> Self {
+        Self { file, buffer: Vec::new(), start: 0, read_to: offset }
+    }
+
+    fn more(&mut self) -> io::Result<bool> {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        let old = self.buffer.len();
+        self.buffer.resize(old + CHUNK, 0);
+        loop {
+            match self.file.read_at(&mut self.buffer[old..], self.read_to) {
+                Ok(n) => {
+                    self.buffer.truncate(old + n);
+                    self.read_to += n as u64;
+                    return Ok(n > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn next(&mut self) -> io::Result<Next> {
+        let mut looked = 0;
+        loop {
+            let here = &self.buffer[self.start..];
+            if let Some(at) = here[looked..].iter().position(|b| *b == b'\n') {
+                let line = here[..looked + at].to_vec();
+                self.start += looked + at + 1;
+                return Ok(Next::Line(line));
+            }
+            looked = here.len();
+            if looked >= LARGEST_LINE {
+                return Ok(Next::TooLong);
+            }
+            if !self.more()? {
+                let left = self.buffer[self.start..].to_vec();
+                return Ok(if left.is_empty() { Next::End } else { Next::Unterminated(left) });
+            }
+        }
+    }
+}
+
+/// Why scanning stopped before the end: the disk, or whoever looked at the entries.
+#[derive(Debug)]
+pub enum Stopped<E> {
+    /// The disk.
+    Io(io::Error),
+    /// The one who looked.
+    Refused(E),
+}
+
+/// Reads every valid entry after `from` and hands it over with its raw line and the position
+/// behind it.
+///
+/// # Errors
+/// [`Stopped`]: an I/O error is never read as an end.
+pub fn scan<E>(
+    file: &dyn DiskFile,
+    from: &Position,
+    mut each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), E>,
+) -> Result<End, Stopped<E>> {
+    let mut position = from.clone();
+    let mut lines = Lines::new(file, from.offset);
+    loop {
+        let (line, ended) = match lines.next().map_err(Stopped::Io)? {
+            Next::End => return Ok(End { position, rest: Rest::Nothing }),
+            Next::TooLong => {
+                let expected = format!("a line of at most {LARGEST_LINE} bytes");
+                let rest = Rest::Corrupt { expected, found: "a longer one".into() };
+                return Ok(End { position, rest });
+            }
+            Next::Line(line) => (line, true),
+            Next::Unterminated(line) => (line, false),
+        };
+        match line::decode(&line, position.seq + 1, &position.hash) {
+            Ok((entry, hash)) => {
+                let length = line.len() as u64 + u64::from(ended);
+                let seq = position.seq + 1;
+                position = Position { seq, offset: position.offset + length, hash };
+                each(&entry, &position, &line).map_err(Stopped::Refused)?;
+                if !ended {
+                    return Ok(End { position, rest: Rest::NoNewline });
+                }
+            }
+            Err(defect) => {
+                let rest = rest(file, position.offset, defect).map_err(Stopped::Io)?;
+                return Ok(End { position, rest });
+            }
+        }
+    }
+}
+
+/// Tells a write that never finished from corruption.
+fn rest(file: &dyn DiskFile, offset: u64, defect: Defect) -> io::Result<Rest> {
+    let (expected, found) = match defect {
+        Defect::Newer(version) => return Ok(Rest::Newer { version }),
+        Defect::Wrong { expected, found } => (expected, found),
+    };
+    let shape = Shape::of(file, offset)?;
+    let torn = shape.newlines <= 1 && (!shape.ends_in_newline || shape.zero_block);
+    Ok(if torn { Rest::Torn { bytes: shape.bytes } } else { Rest::Corrupt { expected, found } })
+}
+
+/// What some bytes at the end look like.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Shape {
+    bytes: u64,
+    newlines: u64,
+    ends_in_newline: bool,
+    zero_block: bool,
+}
+
+impl Shape {
+    fn of(file: &dyn DiskFile, from: u64) -> io::Result<Self> {
+        let mut shape = Self::default();
+        let mut offset = from;
+        let mut zeros = 0_u64; // zero bytes since the last block boundary, all of the block so far
+        let mut whole = from % BLOCK == 0;
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let n = match file.read_at(&mut buffer, offset) {
+                Ok(0) => return Ok(shape),
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            for byte in &buffer[..n] {
+                if offset % BLOCK == 0 {
+                    zeros = 0;
+                    whole = true;
+                }
+                zeros += u64::from(*byte == 0);
+                offset += 1;
+                shape.bytes += 1;
+                shape.newlines += u64::from(*byte == b'\n');
+                shape.ends_in_newline = *byte == b'\n';
+                shape.zero_block |= whole && offset % BLOCK == 0 && zeros == BLOCK;
+            }
+        }
+    }
+}
