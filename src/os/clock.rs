@@ -1,0 +1,62 @@
+//! The real clocks, and who we are.
+
+use super::identity::{boot_id, own_process};
+use crate::domain::event::{By, Writer};
+use crate::domain::ids::DispatchId;
+use crate::domain::time::{Now, Timestamp};
+use crate::engine::ports::Clock;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The machine's clocks.
+#[derive(Debug, Clone, Default)]
+pub struct SystemClock {
+    dispatch: Option<DispatchId>,
+}
+
+impl SystemClock {
+    /// A clock for entries that are written inside a dispatch.
+    pub fn inside(dispatch: Option<DispatchId>) -> Self {
+        Self { dispatch }
+    }
+}
+
+fn wall() -> Timestamp {
+    let pinned = std::env::var("SCHED_TEST_NOW").ok().and_then(|text| text.parse().ok());
+    pinned.unwrap_or_else(|| Timestamp::from_millis(chrono::Utc::now().timestamp_millis()))
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Now {
+        let up = clock_gettime(ClockId::Monotonic);
+        let seconds = u64::try_from(up.tv_sec).unwrap_or(0);
+        let millis = u64::try_from(up.tv_nsec).unwrap_or(0) / 1_000_000;
+        Now { wall: wall(), up: seconds * 1000 + millis, boot: boot_id() }
+    }
+
+    fn by(&self, role: Writer, now: &Now) -> By {
+        let us = own_process();
+        By {
+            role,
+            host: us.host,
+            boot: now.boot.clone(),
+            up: now.up,
+            pid: us.pid,
+            start: us.start_time,
+            user: user(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            dispatch: self.dispatch,
+        }
+    }
+}
+
+/// The user's name by `/etc/passwd`, or the number where it has none.
+fn user() -> String {
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid).then(|| name.to_owned())
+    });
+    name.unwrap_or(uid)
+}
