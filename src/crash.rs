@@ -55,10 +55,19 @@ fn wanted() -> Option<&'static (String, u32)> {
     WANTED.get_or_init(read).as_ref()
 }
 
+/// With `SCHED_CRASH_ONCE=file` only the first of several processes dies: who makes the file.
+fn once() -> bool {
+    let Some(path) = std::env::var_os("SCHED_CRASH_ONCE") else { return true };
+    std::fs::OpenOptions::new().write(true).create_new(true).open(path).is_ok()
+}
+
 /// Dies here when a test asked for it.
 pub fn point(name: &str) {
     let Some((wanted, count)) = wanted() else { return };
     if wanted == name && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *count {
+        if !once() {
+            return;
+        }
         let me = rustix::process::getpid();
         let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
     }

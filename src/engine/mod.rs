@@ -1,4 +1,17 @@
 //! The shell around the domain: look, decide, commit, pay. Names no concrete operating system
 //! type ([`ports`]), prints nothing, and holds no rule about scheduling.
+//!
+//! Read [`session`] (a journal and its state), [`tick`], then [`supervise`].
 
+mod briefing;
+mod error;
+mod look;
+mod pay;
 pub mod ports;
+pub mod session;
+pub mod supervise;
+pub mod tick;
+
+pub use briefing::job_plan;
+pub use error::EngineError;
+pub use session::Session;

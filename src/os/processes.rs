@@ -148,14 +148,14 @@ impl Processes for SystemProcesses {
         let mut command = Command::new(&self.program);
         command.arg("supervise").arg(dispatch.to_string());
         command.arg("--state-dir").arg(&self.state_dir);
-        command.current_dir("/").env_clear().env("PATH", &self.search_path);
-        let kept = ["HOME", "LANG", "TZ", "USER", "SHELL", "TMPDIR"];
+        // whatever a profile may inherit is passed on; what a command gets is decided there
         let passed = std::env::vars_os().filter(|(name, _)| {
-            name.to_str().is_some_and(|n| {
-                kept.contains(&n) || n.starts_with("SCHED_TEST_") || n == "SCHED_CRASH_SUPERVISOR"
-            })
+            let name = name.to_string_lossy();
+            let test = name.starts_with("SCHED_TEST_") || name.starts_with("SCHED_CRASH_");
+            let at = name == "SCHED_CRASH_AT";
+            !name.starts_with("GIT_") && (!name.starts_with("SCHED_") || test) && !at
         });
-        command.envs(passed);
+        command.current_dir("/").env_clear().envs(passed).env("PATH", &self.search_path);
         if let Some(point) = std::env::var_os("SCHED_CRASH_SUPERVISOR") {
             command.env("SCHED_CRASH_AT", point);
         }

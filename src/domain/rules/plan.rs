@@ -74,13 +74,13 @@ fn agent_of(
     let Some(profile) = config.profile(issue.profile()).cloned() else { return };
     let slot = free_slot(&draft.state);
     let tier = issue.tier.unwrap_or(Tier::Mid);
-    let mut plan = blank(draft, unit, Role::Agent, millis(profile.timeout()));
+    let mut plan = blank(draft, unit, Role::Agent, millis(profile.timeout));
     plan.slot = slot;
     plan.attempt = attempts + 1;
     plan.tier = Some(tier);
     plan.profile = Some(issue.profile().to_owned());
     plan.command = command(&profile, issue, tier, &tree, batch);
-    plan.stall_timeout_ms = Some(millis(profile.stall_timeout()));
+    plan.stall_timeout_ms = Some(millis(profile.stall_timeout));
     plan.tree = tree;
     draft.push(plan);
 }

@@ -1,0 +1,105 @@
+//! Gathers the facts that the state asks for. What it finds it does not judge.
+
+use super::ports::{Git, Life, Processes, Runs, Trees};
+use crate::domain::effect::Probe;
+use crate::domain::event::{Role, Tree};
+use crate::domain::fact::{Fact, FoundLanding, Remains, Seen};
+use crate::domain::ids::{BatchId, DispatchId};
+use crate::domain::state::{Dispatch, State};
+
+/// What can be looked at.
+pub(super) struct Eyes<'a> {
+    pub(super) processes: &'a dyn Processes,
+    pub(super) runs: &'a dyn Runs,
+    pub(super) git: Option<&'a dyn Git>,
+    pub(super) trees: Option<&'a dyn Trees>,
+}
+
+impl Eyes<'_> {
+    /// The fact behind a probe; `None` when there is nothing new, or nobody can tell.
+    pub(super) fn look(&self, state: &State, probe: &Probe) -> Option<Fact> {
+        match probe {
+            Probe::Base(branch) => {
+                let missing = || Seen::Unreachable("there is no git repository here".into());
+                let seen = self.git.map_or_else(missing, |git| git.reference(branch));
+                Some(Fact::Base { branch: branch.clone(), seen })
+            }
+            Probe::Late(dispatch) => {
+                let tried = self.runs.tried(*dispatch);
+                Some(Fact::NotStarted { dispatch: *dispatch, tried })
+            }
+            Probe::Alive(dispatch) => self.alive(state, *dispatch),
+            Probe::Integration(batch) => self.integration(state, batch),
+            Probe::Program(profile) => {
+                let program = &state.health.profiles.get(profile)?.program;
+                let path = state.environment.as_ref().map_or("", |e| e.path.as_str());
+                let found = self.processes.can_execute(program, path);
+                found.then(|| Fact::Program { profile: profile.clone(), found })
+            }
+        }
+    }
+
+    fn alive(&self, state: &State, id: DispatchId) -> Option<Fact> {
+        let dispatch = state.dispatch(&id)?;
+        let started = dispatch.started.as_ref()?;
+        if self.processes.supervisor(&started.supervisor) != Life::Gone {
+            return None; // it lives, or belongs to another host: its own business
+        }
+        if self.runs.receipt(id).is_none() && self.processes.command(started) != Life::Gone {
+            let said = dispatch.supervision_lost;
+            return (!said).then_some(Fact::Unsupervised { dispatch: id });
+        }
+        // looked for once more after both were seen gone
+        if let Some(mut exit) = self.runs.receipt(id) {
+            if exit.ground.is_none() && exit.ran {
+                exit.ground = self.ground(state, dispatch);
+            }
+            return judgeable(dispatch, exit.ran, exit.ground.is_some())
+                .then_some(Fact::Ended { dispatch: id, exit });
+        }
+        let ran = self.runs.ran(id);
+        let ground = self.ground(state, dispatch);
+        if !judgeable(dispatch, ran, ground.is_some()) {
+            return None;
+        }
+        Some(Fact::Gone {
+            dispatch: id,
+            remains: Remains {
+                claimed: self.runs.claimed(id),
+                ran,
+                rebooted: self.processes.rebooted_since(&started.process),
+                ground,
+                output_tail: self.runs.output_tail(id),
+            },
+        })
+    }
+
+    fn ground(&self, state: &State, dispatch: &Dispatch) -> Option<crate::domain::event::Ground> {
+        let integration = state.batch_of(&dispatch.unit)?.integration_branch();
+        self.trees?.ground(&dispatch.plan.tree, &integration)
+    }
+
+    /// Landings that are on an integration branch behind the journal's back.
+    fn integration(&self, state: &State, id: &BatchId) -> Option<Fact> {
+        let batch = state.batch(id)?;
+        let tip = batch.integration.as_ref()?;
+        let branch = batch.integration_branch();
+        match self.git?.reference(&branch) {
+            Seen::Value(now) if now != *tip => {}
+            _ => return None,
+        }
+        let found = self.git?.landings(&branch, tip).ok()?;
+        let landings: Vec<FoundLanding> = found
+            .into_iter()
+            .filter(|landing| landing.batch == *id)
+            .map(|landing| FoundLanding { member: landing.member, commit: landing.commit })
+            .collect();
+        (!landings.is_empty()).then(|| Fact::IntegrationSeen { batch: id.clone(), landings })
+    }
+}
+
+/// An agent in a tree is judged by its ground; when nobody can tell, nothing is concluded.
+fn judgeable(dispatch: &Dispatch, ran: bool, ground: bool) -> bool {
+    let by_ground = dispatch.plan.role == Role::Agent && dispatch.plan.tree != Tree::None && ran;
+    ground || !by_ground
+}

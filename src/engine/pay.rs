@@ -1,0 +1,120 @@
+//! Pays what is owed. Doing it twice is harmless; the result comes back as a fact.
+
+use super::ports::{Git, GitFailure, Processes, RebaseRequest, Runs};
+use crate::crash;
+use crate::domain::effect::Effect;
+use crate::domain::fact::Fact;
+use crate::domain::ids::BatchId;
+use std::time::Duration;
+
+/// How often something of git whose lock somebody holds is tried within one tick.
+const TRIES: u32 = 5;
+const BETWEEN: Duration = Duration::from_millis(100);
+
+/// Who can pay.
+pub(super) struct Hands<'a> {
+    pub(super) processes: &'a dyn Processes,
+    pub(super) runs: &'a dyn Runs,
+    pub(super) git: Option<&'a dyn Git>,
+}
+
+/// What came of a payment.
+pub(super) enum Paid {
+    /// Nothing more to say.
+    Done,
+    /// A fact.
+    Fact(Fact),
+    /// It has to be tried again by a later tick; why.
+    Later(String),
+}
+
+impl Hands<'_> {
+    pub(super) fn pay(&self, effect: &Effect) -> Paid {
+        match effect {
+            Effect::Start { dispatch } => {
+                crash::point("pay-start");
+                let started = self
+                    .runs
+                    .prepare(*dispatch)
+                    .and_then(|()| self.processes.start_supervisor(*dispatch));
+                crash::point("paid-start");
+                match started {
+                    Ok(()) => Paid::Done,
+                    Err(why) => Paid::Later(why),
+                }
+            }
+            Effect::Signal { process, kill, .. } => {
+                crash::point("pay-signal");
+                self.processes.signal(process, *kill);
+                Paid::Done
+            }
+            other => self.pay_git(other),
+        }
+    }
+
+    fn pay_git(&self, effect: &Effect) -> Paid {
+        let Some(git) = self.git else {
+            return Paid::Later("there is no git repository here".into());
+        };
+        match effect {
+            Effect::CreateIntegration { batch, branch, commit } => {
+                crash::point("pay-integration");
+                let done = patiently(|| git.create_branch(branch, commit));
+                crash::point("paid-integration");
+                fact(batch, done, |batch, result| Fact::Integration { batch, result })
+            }
+            Effect::Land(land) => {
+                crash::point("pay-land");
+                let done = patiently(|| git.land(land));
+                crash::point("paid-land");
+                let member = land.member.clone();
+                fact(&land.batch, done, |batch, result| Fact::Landing { batch, member, result })
+            }
+            Effect::Rebase { batch, branch, tip, from, onto, landed } => {
+                let request = RebaseRequest {
+                    branch: branch.clone(),
+                    tip: tip.clone(),
+                    from: from.clone(),
+                    onto: onto.clone(),
+                    landed: landed.clone(),
+                };
+                crash::point("pay-rebase");
+                let done = patiently(|| git.rebase(&request));
+                crash::point("paid-rebase");
+                fact(batch, done, |batch, result| Fact::Rebase { batch, result })
+            }
+            Effect::Ship { batch, base, old, new } => {
+                crash::point("pay-ship");
+                let done = patiently(|| git.ship(base, old, new));
+                crash::point("paid-ship");
+                fact(batch, done, |batch, result| Fact::Ship { batch, result })
+            }
+            Effect::Start { .. } | Effect::Signal { .. } => Paid::Done,
+        }
+    }
+}
+
+fn fact<T>(
+    batch: &BatchId,
+    done: Result<T, GitFailure>,
+    make: impl FnOnce(BatchId, T) -> Fact,
+) -> Paid {
+    match done {
+        Ok(result) => Paid::Fact(make(batch.clone(), result)),
+        Err(GitFailure::Busy(why)) => Paid::Later(why),
+        Err(GitFailure::Failed(message)) => {
+            Paid::Fact(Fact::Failed { batch: batch.clone(), message })
+        }
+    }
+}
+
+/// A lock file of git's is tried again before it is anybody's error.
+fn patiently<T>(mut act: impl FnMut() -> Result<T, GitFailure>) -> Result<T, GitFailure> {
+    for _ in 1..TRIES {
+        match act() {
+            Err(GitFailure::Busy(_)) => std::thread::sleep(BETWEEN),
+            done => return done,
+        }
+    }
+    act()
+}
