@@ -1,2 +1,7 @@
-//! The thin binary.
-fn main() {}
+//! The thin binary: parse, run, exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sched::cli::main()
+}

@@ -1,1 +1,50 @@
-//! See the map in [`crate`].
+//! The command line: the only place that prints. Holds no rule about units.
+
+pub mod args;
+pub mod commands;
+mod context;
+mod errors;
+pub mod output;
+pub mod prose;
+pub mod status;
+
+pub use context::Context;
+pub use errors::CliError;
+
+use clap::{CommandFactory, FromArgMatches};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    if let Some(code) = hidden() {
+        return ExitCode::from(code);
+    }
+    let matches = args::Cli::command().get_matches();
+    let cli = match args::Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    std::panic::set_hook(Box::new(|info| errors::say_panic(info)));
+    let global = cli.global.clone();
+    match commands::run(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => ExitCode::from(errors::say(&error, &global)),
+    }
+}
+
+/// The processes that stand between us and a command; they come before any parsing, which costs
+/// more than they do.
+fn hidden() -> Option<u8> {
+    let mut args = std::env::args_os().skip(1);
+    let verb = args.next()?;
+    match verb.to_str()? {
+        "exec-child" => Some(crate::os::child::run(Path::new(&args.next()?))),
+        "supervise" => {
+            // out of whatever session started us: a cron job's end must not be ours
+            let _ = rustix::process::setsid();
+            None
+        }
+        _ => None,
+    }
+}

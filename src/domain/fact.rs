@@ -100,6 +100,8 @@ pub struct Remains {
 pub enum Fact {
     /// A tick begins, or a bound has come.
     Tick(TickSeen),
+    /// What stands in the configuration file, and nothing else of [`TickSeen`]; plans nothing.
+    Config(TickSeen),
     /// Where a base branch is.
     Base {
         /// The branch.

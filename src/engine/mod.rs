@@ -12,6 +12,6 @@ pub mod session;
 pub mod supervise;
 pub mod tick;
 
-pub use briefing::job_plan;
+pub use briefing::{Surroundings, job_plan};
 pub use error::EngineError;
 pub use session::Session;

@@ -65,6 +65,17 @@ impl Journal {
         Ok(Self { dir: dir.to_owned(), path, file: Box::new(file), head })
     }
 
+    /// Opens a journal file alone, without a state directory: there is no `head` to compare.
+    ///
+    /// # Errors
+    /// [`JournalError`] when it cannot be opened.
+    pub fn open_file(path: &Path) -> Result<Self, JournalError> {
+        let file = disk::open(path, false).map_err(|e| unopened(path, e))?;
+        ordinary(path, &file)?;
+        let dir = path.parent().unwrap_or_else(|| Path::new(".")).to_owned();
+        Ok(Self { dir, path: path.to_owned(), file: Box::new(file), head: None })
+    }
+
     /// The file is not there: never was, or acknowledged history is missing.
     fn nothing(dir: &Path, path: &Path) -> JournalError {
         let head = disk::open(&dir.join(HEAD), false).ok();

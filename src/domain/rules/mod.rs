@@ -58,7 +58,9 @@ pub fn decide(
         Input::Command(command) => command_rule(&mut draft, command)?,
         Input::Fact(fact) => {
             fact_rule(&mut draft, fact)?;
-            fill::fill(&mut draft);
+            if !matches!(fact, Fact::Config(_)) {
+                fill::fill(&mut draft);
+            }
         }
     }
     Ok(draft.into_events())
@@ -95,6 +97,7 @@ fn command_rule(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal>
 fn fact_rule(draft: &mut Draft<'_>, fact: &Fact) -> Result<(), Refusal> {
     match fact {
         Fact::Tick(seen) => tick::tick(draft, seen),
+        Fact::Config(seen) => tick::config(draft, seen),
         Fact::Base { branch, seen } => ship::base_seen(draft, branch, seen),
         Fact::Starting(started) => return start::starting(draft, started),
         Fact::NotStarted { dispatch, tried } => start::not_started(draft, *dispatch, *tried),

@@ -39,7 +39,8 @@ fn clock(draft: &mut Draft<'_>) {
     draft.push(ClockBehind { ahead_ms: super::plan::millis(ahead) });
 }
 
-fn config(draft: &mut Draft<'_>, seen: &TickSeen) {
+/// The configuration file has another content, or an invalid one.
+pub(super) fn config(draft: &mut Draft<'_>, seen: &TickSeen) {
     match &seen.config {
         Some((digest, Ok(content))) => {
             let known = draft.state.applied.as_ref().is_some_and(|a| a.digest == *digest);

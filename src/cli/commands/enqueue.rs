@@ -1,0 +1,163 @@
+//! `sched enqueue`: queues work, all of it or nothing.
+
+use crate::cli::args::{EnqueueArgs, ModeArg, TierArg};
+use crate::cli::context::{Context, Surroundings};
+use crate::cli::errors::CliError;
+use crate::cli::{output, prose};
+use crate::domain::command::{Command, Enqueue, NewBatch, NewIssue};
+use crate::domain::event::{Mode, Tier, Writer};
+use crate::domain::fact::{Fact, Input};
+use crate::domain::ids::{BatchId, IssueId};
+use crate::engine::Session;
+
+/// The longest prompt: it is one event of the journal.
+const LONGEST_PROMPT: usize = 48 << 10;
+/// The largest range of issues.
+const LARGEST_RANGE: u64 = 100_000;
+
+pub(super) fn run(context: &Context, args: &EnqueueArgs) -> Result<u8, CliError> {
+    context.refuse_inside("enqueue")?;
+    if args.mode == Some(ModeArg::Parallel) {
+        return Err(CliError::usage("`--mode parallel` is not available in this version")
+            .detail("members of a batch work one at a time; several batches run side by side"));
+    }
+    let mut work = work(args)?;
+    let mut session = context.session(Writer::Operator)?;
+    for issue in &work.issues {
+        for id in issue.deps.iter().chain([&issue.id]) {
+            if session.state.issue(id).is_none()
+                && let Some(settled) = session.settled(id)
+            {
+                work.settled.insert(id.clone(), settled);
+            }
+        }
+    }
+    apply_config(context, &mut session)?;
+    let events = session.transact(&Input::Command(Command::Enqueue(work)))?;
+    session.save();
+    if context.global.json {
+        return output::json(&serde_json::json!({
+            "schema": "sched.enqueue/v1", "seq": session.state.head.seq, "events": events,
+        }))
+        .map(|()| 0);
+    }
+    for event in events.iter().filter(|_| !context.global.quiet) {
+        output::line(&prose::event(event), &context.global)?;
+    }
+    Ok(0)
+}
+
+/// The configuration comes into force first, so that what is queued is checked against it.
+fn apply_config(context: &Context, session: &mut Session<'_>) -> Result<(), CliError> {
+    let around = Surroundings::of(session, &context.global, None);
+    let seen = around.seen(session);
+    if let Some((_, Err(message))) = &seen.config {
+        return Err(CliError::usage(message.clone()).remedy("mend it, then queue again"));
+    }
+    let only_config =
+        crate::domain::fact::TickSeen { config: seen.config, last_tick: None, disk_low: None };
+    if only_config.config.is_some() {
+        session.transact(&Input::Fact(Fact::Config(only_config)))?;
+    }
+    Ok(())
+}
+
+fn work(args: &EnqueueArgs) -> Result<Enqueue, CliError> {
+    let ids = issues(&args.issues)?;
+    let deps = args.deps.as_deref().map_or(Ok(Vec::new()), issues)?;
+    let batch = args.batch.as_deref().map(BatchId::parse).transpose();
+    let batch = batch.map_err(|error| CliError::usage(error.to_string()))?;
+    if args.title.is_some() && ids.len() > 1 {
+        return Err(CliError::usage("`--title` is for a single issue")
+            .remedy("queue them one by one, each with its title"));
+    }
+    let prompt = args.prompt_file.as_deref().map(read_prompt).transpose()?;
+    let new = |id: &IssueId| NewIssue {
+        id: id.clone(),
+        title: args.title.as_ref().map(|t| t.replace(['\n', '\r'], " ")),
+        prompt: prompt.clone(),
+        profile: args.profile.clone(),
+        tier: args.tier.map(tier),
+        priority: args.priority.filter(|_| batch.is_none()),
+        deps: deps.clone(),
+        batch: batch.clone(),
+    };
+    let batches = batch.iter().map(|id| NewBatch {
+        id: id.clone(),
+        mode: args.mode.map(mode),
+        priority: args.priority,
+        more: args.more,
+    });
+    Ok(Enqueue {
+        issues: ids.iter().map(new).collect(),
+        batches: batches.collect(),
+        ..Enqueue::default()
+    })
+}
+
+fn read_prompt(path: &std::path::Path) -> Result<String, CliError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| CliError::usage(format!("cannot read `{}`: {e}", path.display())))?;
+    if text.len() > LONGEST_PROMPT {
+        let found = text.len();
+        return Err(CliError::usage(format!("the prompt has {found} bytes"))
+            .detail(format!("at most {LONGEST_PROMPT} are allowed: it stands in the journal")));
+    }
+    Ok(text)
+}
+
+fn tier(tier: TierArg) -> Tier {
+    match tier {
+        TierArg::Mechanical => Tier::Mechanical,
+        TierArg::Mid => Tier::Mid,
+        TierArg::Strong => Tier::Strong,
+    }
+}
+
+fn mode(mode: ModeArg) -> Mode {
+    match mode {
+        ModeArg::Serial => Mode::Serial,
+        ModeArg::Parallel => Mode::Parallel,
+    }
+}
+
+/// `101,105..109`: ids, and inclusive ranges of numbers.
+fn issues(list: &str) -> Result<Vec<IssueId>, CliError> {
+    let mut ids = Vec::new();
+    for word in list.split(',').map(str::trim) {
+        match word.split_once("..") {
+            Some((from, to)) => ids.extend(range(word, from, to)?),
+            None => ids.push(parse(word)?),
+        }
+    }
+    Ok(ids)
+}
+
+fn parse(word: &str) -> Result<IssueId, CliError> {
+    IssueId::parse(word).map_err(|error| CliError::usage(error.to_string()))
+}
+
+fn range(word: &str, from: &str, to: &str) -> Result<Vec<IssueId>, CliError> {
+    let numbers = from.parse::<u64>().ok().zip(to.parse::<u64>().ok());
+    let fits = numbers.filter(|(from, to)| from <= to && to - from < LARGEST_RANGE);
+    let Some((from, to)) = fits else {
+        return Err(CliError::usage(format!("`{word}` is not a range"))
+            .detail("expected two numbers, the smaller first, as in `105..109`"));
+    };
+    (from..=to).map(|n| parse(&n.to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_includes_both_ends() {
+        let ids = |list| issues(list).map(|ids| ids.iter().map(IssueId::to_string).collect());
+        let expected: Vec<String> = ["101", "105", "106", "x"].map(String::from).to_vec();
+        assert_eq!(ids("101, 105..106,x").unwrap(), expected);
+        for bad in ["9..3", "a..b", "1..", "1,,2", "", "1..999999999"] {
+            assert!(issues(bad).is_err(), "{bad}");
+        }
+    }
+}

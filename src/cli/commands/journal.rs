@@ -1,0 +1,170 @@
+//! `sched journal verify | replay | repair`.
+
+use crate::audit::verify::{self, Report};
+use crate::cli::context::{Context, Surroundings};
+use crate::cli::errors::CliError;
+use crate::cli::{output, prose, status};
+use crate::domain::apply::{fold, retire};
+use crate::domain::command::Command;
+use crate::domain::event::{JournalRepaired, Writer};
+use crate::domain::fact::Input;
+use crate::domain::ids::Unit;
+use crate::domain::state::State;
+use crate::domain::time::Timestamp;
+use crate::engine::Session;
+use crate::journal::{Journal, JournalError, Position, repair};
+use std::path::{Path, PathBuf};
+
+pub(super) fn verify(context: &Context, files: &[PathBuf]) -> Result<u8, CliError> {
+    let report = if files.is_empty() {
+        verify::state_dir(&context.state_dir()?)
+    } else {
+        verify::files(files)
+    };
+    if context.global.json {
+        output::json(&report.document())?;
+    } else {
+        say(context, &report)?;
+    }
+    Ok(if report.ok() { 0 } else { 5 })
+}
+
+fn say(context: &Context, report: &Report) -> Result<(), CliError> {
+    for damage in &report.damage {
+        let text = format!(
+            "{}  {}  byte {}  entry {}  {}",
+            damage.kind, damage.file, damage.offset, damage.seq, damage.message
+        );
+        output::line(&text, &context.global)?;
+    }
+    let head = report.head.as_ref().map_or_else(|| "none".into(), |h| format!("{}:{}", h.0, h.1));
+    let word = if report.ok() { "ok" } else { "DAMAGED" };
+    let text = format!("{word}: {} entries, {} events, head {head}", report.entries, report.events);
+    output::line(&text, &context.global)?;
+    if let Some((first, last)) = &report.span {
+        output::line(&format!("from {first} to {last}"), &context.global)?;
+    }
+    Ok(())
+}
+
+/// Up to where the past is replayed.
+enum Until {
+    Seq(u64),
+    Time(Timestamp),
+    End,
+}
+
+pub(super) fn replay(
+    context: &Context,
+    at: Option<&str>,
+    file: Option<&Path>,
+) -> Result<u8, CliError> {
+    let until = match at {
+        None => Until::End,
+        Some(text) => match (text.parse(), text.parse()) {
+            (Ok(seq), _) => Until::Seq(seq),
+            (_, Ok(time)) => Until::Time(time),
+            _ => {
+                return Err(CliError::usage(format!("`{text}` is neither an entry nor a time"))
+                    .detail("expected a number, or UTC like 2026-11-30T01:30:53.123Z"));
+            }
+        },
+    };
+    let dir = match file {
+        Some(file) => file.parent().map_or_else(|| PathBuf::from("."), Path::to_owned),
+        None => context.state_dir()?,
+    };
+    let journal = match file {
+        Some(file) => Journal::open_file(file)?,
+        None => Journal::open(&dir)?,
+    };
+    let state = state_at(&journal, &until)?;
+    if let Until::Seq(seq) = until
+        && state.head.seq < seq
+    {
+        let last = state.head.seq;
+        return Err(CliError::no_such(format!("there is no entry {seq}: the last is {last}")));
+    }
+    status::print(context, &state, None)
+}
+
+fn state_at(journal: &Journal, until: &Until) -> Result<State, CliError> {
+    let mut state = State::default();
+    journal.read(&Position::start(), |entry, position, _| {
+        let wanted = match until {
+            Until::Seq(seq) => position.seq <= *seq,
+            Until::Time(time) => entry.at <= *time,
+            Until::End => true,
+        };
+        if !wanted {
+            return Ok(());
+        }
+        let done = fold(&mut state, entry, &position.hash);
+        retire(&mut state);
+        done.map_err(|illegal| JournalError::Illegal {
+            path: journal.path().to_owned(),
+            seq: position.seq,
+            offset: position.offset,
+            message: illegal.to_string(),
+        })
+    })?;
+    Ok(state)
+}
+
+pub(super) fn repair(context: &Context, from_seq: u64, yes: bool) -> Result<u8, CliError> {
+    context.refuse_inside("journal repair")?;
+    let dir = context.state_dir()?.canonicalize()?;
+    if from_seq < 2 {
+        return Err(CliError::usage("the first entry cannot be given up")
+            .detail("a journal without it is no journal; make a new state directory instead"));
+    }
+    if !yes {
+        return Err(CliError::usage(format!(
+            "this would give up entry {from_seq} and all after it"
+        ))
+        .detail("their bytes go to quarantine, and the units they name are blocked")
+        .remedy(format!("sched journal repair --from-seq {from_seq} --yes")));
+    }
+    let holder = format!("sched journal repair (pid {})", std::process::id());
+    let cut = repair::cut(&dir, from_seq, &holder)?;
+    let _ = std::fs::remove_file(dir.join("projection.sqlite"));
+    let mut session = Session::open(&dir, &context.clock, Writer::Operator)?;
+    let repaired = JournalRepaired {
+        from_seq,
+        offset: cut.position.offset,
+        bytes: cut.bytes,
+        sha256: cut.sha256,
+        units: units_in(&cut.text, &session.state),
+    };
+    let events = session.transact(&Input::Command(Command::Repaired(repaired)))?;
+    session.save();
+    let _ = Surroundings::of(&session, &context.global, None);
+    if context.global.json {
+        output::json(&serde_json::json!({
+            "schema": "sched.journal-repair/v1", "seq": session.state.head.seq, "events": events,
+        }))?;
+    } else {
+        for event in &events {
+            output::line(&prose::event(event), &context.global)?;
+        }
+    }
+    Ok(0)
+}
+
+/// The units that a damaged text names, as far as they are known.
+fn units_in(text: &str, state: &State) -> Vec<Unit> {
+    let named =
+        |id: &str| text.contains(&format!("\"{id}\"")) || text.contains(&format!("/{id}\""));
+    let batches = state
+        .batches
+        .values()
+        .filter(|b| named(b.id.as_str()) || text.contains(&format!("batch:{}", b.id)));
+    let mut units: Vec<Unit> = batches.map(|b| b.unit()).collect();
+    let issues = state.issues.values().filter(|i| {
+        i.batch.is_none() && (named(i.id.as_str()) || text.contains(&format!("issue:{}\"", i.id)))
+    });
+    units.extend(issues.map(|i| i.unit()));
+    units.sort();
+    units.dedup();
+    units
+}

@@ -1,0 +1,94 @@
+//! `sched log`: entries, one line of prose for each event.
+
+use crate::cli::context::Context;
+use crate::cli::errors::CliError;
+use crate::cli::{output, prose};
+use crate::domain::event::{Entry, Event};
+use crate::domain::ids::Unit;
+use crate::domain::time::Timestamp;
+use crate::journal::{Journal, Position};
+use std::cell::RefCell;
+use std::time::Duration;
+
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Which events are wanted.
+struct Filter {
+    unit: Option<Unit>,
+    since: Option<Timestamp>,
+    kind: Option<String>,
+}
+
+impl Filter {
+    fn new(unit: Option<&str>, since: Option<&str>, kind: Option<&str>) -> Result<Self, CliError> {
+        let usage = |e: &dyn std::fmt::Display| CliError::usage(e.to_string());
+        let unit = unit.map(str::parse::<Unit>).transpose().map_err(|e| usage(&e))?;
+        let since = since.map(str::parse::<Timestamp>).transpose().map_err(|e| usage(&e))?;
+        if let Some(kind) = kind.filter(|kind| !Event::NAMES.contains(kind)) {
+            let near = Event::NAMES
+                .iter()
+                .max_by(|a, b| {
+                    strsim::jaro_winkler(a, kind).total_cmp(&strsim::jaro_winkler(b, kind))
+                })
+                .copied()
+                .unwrap_or_default();
+            return Err(CliError::usage(format!("there is no event `{kind}`"))
+                .detail(format!("did you mean `{near}`?")));
+        }
+        Ok(Self { unit, since, kind: kind.map(str::to_owned) })
+    }
+
+    fn wants(&self, entry: &Entry, event: &Event) -> bool {
+        self.since.is_none_or(|since| entry.at >= since)
+            && self.kind.as_deref().is_none_or(|kind| kind == event.name())
+            && self.unit.as_ref().is_none_or(|unit| prose::mentions(event, unit))
+    }
+}
+
+pub(super) fn run(
+    context: &Context,
+    unit: Option<&str>,
+    since: Option<&str>,
+    kind: Option<&str>,
+    follow: bool,
+) -> Result<u8, CliError> {
+    let filter = Filter::new(unit, since, kind)?;
+    let journal = Journal::open(&context.state_dir()?)?;
+    let mut position = Position::start();
+    loop {
+        let failed: RefCell<Option<CliError>> = RefCell::new(None);
+        position = journal.read(&position, |entry, _, raw| {
+            if failed.borrow().is_none()
+                && let Err(error) = say(context, &filter, entry, raw)
+            {
+                failed.replace(Some(error));
+            }
+            Ok(())
+        })?;
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
+        if !follow {
+            return Ok(0);
+        }
+        while journal.length()? == position.offset {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+fn say(context: &Context, filter: &Filter, entry: &Entry, raw: &[u8]) -> Result<(), CliError> {
+    let mut wanted = entry.events.iter().filter(|event| filter.wants(entry, event)).peekable();
+    if context.global.json {
+        if wanted.peek().is_some() {
+            output::raw(raw)?;
+            output::raw(b"\n")?;
+        }
+        return Ok(());
+    }
+    for event in wanted {
+        let text = format!("{:>6}  {}  {}", entry.seq, entry.at, prose::event(event));
+        output::line(&text, &context.global)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! `sched tick`: one pass until quiet.
+
+use crate::cli::context::{Context, Surroundings, last_tick, tick_lock};
+use crate::cli::errors::CliError;
+use crate::cli::{output, prose};
+use crate::domain::event::Writer;
+use crate::engine::Session;
+use crate::engine::tick::{Report, tick};
+use crate::journal::{FileLock, TICK_LOCK};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a second tick waits before it leaves quietly.
+const BRIEFLY: Duration = Duration::from_millis(100);
+/// A holder that has ticked for longer than this without a new entry is worth a word.
+const STUCK: Duration = Duration::from_secs(60);
+
+pub(super) fn run(context: &Context) -> Result<u8, CliError> {
+    context.refuse_inside("tick")?;
+    let mut session = context.session(Writer::Tick)?;
+    let Some(report) = locked_tick(context, &mut session, BRIEFLY)? else {
+        return busy(context, &session);
+    };
+    say(context, &session, &report)?;
+    Ok(u8::from(!report.later.is_empty()))
+}
+
+/// Ticks under `tick.lock`. `None`: somebody else ticks.
+///
+/// # Errors
+/// [`CliError`].
+pub fn locked_tick(
+    context: &Context,
+    session: &mut Session<'_>,
+    wait: Duration,
+) -> Result<Option<Report>, CliError> {
+    let before = last_tick(&session.dir());
+    let Some(lock) = tick_lock(session, wait)? else { return Ok(None) };
+    let around = Surroundings::of(session, &context.global, Some(&lock)).after(before);
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        // without the handler a signal ends the tick at once, which is safe too
+        let _ = signal_hook::flag::register(signal, Arc::clone(&around.told));
+    }
+    Ok(Some(around.with(|world| tick(session, world))?))
+}
+
+/// Another tick is running: fine, unless it has been stuck for long.
+fn busy(context: &Context, session: &Session<'_>) -> Result<u8, CliError> {
+    let dir = session.dir();
+    let now = session.clock().now().wall;
+    let held = last_tick(&dir).map_or(Duration::ZERO, |since| now.since(since));
+    let silent = now.since(session.state.head.stamp.at);
+    if held < STUCK || silent < STUCK {
+        if context.global.json {
+            output::json(&serde_json::json!({
+                "schema": "sched.tick/v1", "busy": true, "lines": []
+            }))?;
+        }
+        return Ok(0);
+    }
+    let holder = FileLock::holder(&dir.join(TICK_LOCK)).unwrap_or_else(|| "another tick".into());
+    Err(CliError::new(6, format!("{holder} holds the tick lock and has written nothing since"))
+        .detail(format!("it has been silent for {} s", silent.as_secs()))
+        .remedy("see what it does, end that process, then:  sched tick"))
+}
+
+fn say(context: &Context, session: &Session<'_>, report: &Report) -> Result<(), CliError> {
+    if context.global.json {
+        return output::json(&serde_json::json!({
+            "schema": "sched.tick/v1",
+            "busy": false,
+            "head": {"seq": session.state.head.seq, "hash": session.state.head.hash},
+            "lines": report.lines,
+            "later": report.later,
+        }));
+    }
+    for event in report.lines.iter().flatten() {
+        if !context.global.quiet {
+            output::line(&prose::event(event), &context.global)?;
+        }
+    }
+    for why in &report.later {
+        output::error_line(&format!("warning: {why}; a later tick tries again"), &context.global);
+    }
+    Ok(())
+}

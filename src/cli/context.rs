@@ -1,0 +1,200 @@
+//! Where a command runs: its state directory, its configuration, the world around it.
+
+use super::args::Global;
+use super::errors::CliError;
+use crate::domain::config::Config;
+use crate::domain::event::Writer;
+use crate::domain::fact::TickSeen;
+use crate::domain::ids::DispatchId;
+use crate::engine::Session;
+use crate::engine::tick::World;
+use crate::journal::line::sha256_hex;
+use crate::journal::{FileLock, TICK_LOCK, place};
+use crate::os::{SystemClock, SystemProcesses, SystemRuns, git, installed_program};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What commands share.
+pub struct Context {
+    /// Options of every command.
+    pub global: Global,
+    /// The clock.
+    pub clock: SystemClock,
+    /// The dispatch that we run inside of, if we do.
+    pub dispatch: Option<DispatchId>,
+    /// The current directory.
+    pub current: PathBuf,
+}
+
+impl Context {
+    /// Of these options.
+    ///
+    /// # Errors
+    /// When there is no current directory.
+    pub fn new(global: Global) -> Result<Self, CliError> {
+        let dispatch = std::env::var("SCHED_DISPATCH").ok().and_then(|text| text.parse().ok());
+        let current = std::env::current_dir()
+            .map_err(|e| CliError::failed(format!("there is no current directory: {e}")))?;
+        Ok(Self { global, clock: SystemClock::inside(dispatch), dispatch, current })
+    }
+
+    /// Refuses what an agent must not do to its own scheduler by accident.
+    ///
+    /// # Errors
+    /// Exit code 3 inside a dispatch, unless a state directory is named.
+    pub fn refuse_inside(&self, verb: &str) -> Result<(), CliError> {
+        if std::env::var_os("SCHED_DISPATCH").is_none() || self.global.state_dir.is_some() {
+            return Ok(());
+        }
+        Err(CliError::new(3, format!("`sched {verb}` is refused inside a dispatch"))
+            .detail("an agent does not drive the scheduler that runs it")
+            .remedy("for another scheduler name its directory:  --state-dir DIR"))
+    }
+
+    /// The state directory, whether it exists or not.
+    ///
+    /// # Errors
+    /// Exit code 4 when nothing says where it is.
+    pub fn state_dir(&self) -> Result<PathBuf, CliError> {
+        let variable = std::env::var_os("SCHED_STATE_DIR").filter(|v| !v.is_empty());
+        let variable = variable.map(PathBuf::from);
+        let flag = self.global.state_dir.as_deref();
+        let named = flag.is_some() || variable.is_some();
+        let common = if named { None } else { git::common_dir(&self.current) };
+        place::resolve(flag, variable.as_deref(), common.as_deref(), &self.current).ok_or_else(
+            || {
+                let here = self.current.display();
+                CliError::no_such(format!("there is no state directory for `{here}`"))
+                    .detail("this is not a git repository, and no directory above has a `.sched`")
+                    .remedy("make one:  sched init --state-dir DIR")
+            },
+        )
+    }
+
+    /// Opens the journal and its state.
+    ///
+    /// # Errors
+    /// [`CliError`] when there is none, or it is damaged.
+    pub fn session(&self, role: Writer) -> Result<Session<'_>, CliError> {
+        let dir = self.state_dir()?;
+        let absolute = dir.canonicalize().unwrap_or(dir);
+        Ok(Session::open(&absolute, &self.clock, role)?)
+    }
+}
+
+/// The real world around a session.
+pub struct Surroundings {
+    /// Processes.
+    pub processes: SystemProcesses,
+    /// Evidence.
+    pub runs: SystemRuns,
+    /// The repository.
+    pub git: Option<git::SystemGit>,
+    config: Option<PathBuf>,
+    last_tick: Option<crate::domain::time::Timestamp>,
+    /// Set when somebody tells us to leave.
+    pub told: Arc<AtomicBool>,
+}
+
+impl Surroundings {
+    /// Of a session; `lock` is held by every git child.
+    pub fn of(session: &Session<'_>, global: &Global, lock: Option<&dyn AsFd>) -> Self {
+        let dir = session.dir();
+        let recorded = session.state.environment.clone();
+        let path = recorded.as_ref().map_or_else(default_path, |e| e.path.clone());
+        let repository = recorded.as_ref().and_then(|e| e.repository.clone());
+        let config = global.config.clone();
+        let config = config.or_else(|| recorded.map(|e| PathBuf::from(e.config)));
+        Self {
+            processes: SystemProcesses::new(&dir, &installed_program(), &path),
+            runs: SystemRuns::new(&dir),
+            git: repository.map(|path| git::SystemGit::new(Path::new(&path), lock)),
+            config,
+            last_tick: None,
+            told: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Remembers when the last tick ran.
+    #[must_use]
+    pub fn after(mut self, last_tick: Option<crate::domain::time::Timestamp>) -> Self {
+        self.last_tick = last_tick;
+        self
+    }
+
+    /// What stands in the configuration file and on the disk now.
+    pub fn seen(&self, session: &Session<'_>) -> TickSeen {
+        let config = self.config.as_deref().and_then(|path| read_config(path, session));
+        let free = fs4::available_space(session.dir()).ok();
+        let least = session.state.config().min_free();
+        TickSeen { config, last_tick: self.last_tick, disk_low: free.filter(|free| *free < least) }
+    }
+
+    /// Runs something with this world.
+    pub fn with<T>(&self, act: impl FnOnce(&World<'_>) -> T) -> T {
+        let told = Arc::clone(&self.told);
+        act(&World {
+            processes: &self.processes,
+            runs: &self.runs,
+            git: self.git.as_ref().map(|git| git as &dyn crate::engine::ports::Git),
+            trees: self.git.as_ref().map(|git| git as &dyn crate::engine::ports::Trees),
+            seen: &|session| self.seen(session),
+            told_to_leave: &move || told.load(Ordering::Relaxed),
+        })
+    }
+}
+
+fn default_path() -> String {
+    std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+type ReadConfig = (String, Result<String, String>);
+
+/// The file's digest and text, when it is not what is in force.
+fn read_config(path: &Path, session: &Session<'_>) -> Option<ReadConfig> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let why = format!("cannot read `{}`: {error}", path.display());
+            return Some((String::new(), Err(why)));
+        }
+    };
+    let digest = sha256_hex(text.as_bytes());
+    let applied = session.state.applied.as_ref();
+    if applied.is_some_and(|applied| applied.digest == digest) {
+        return None;
+    }
+    let read = match Config::parse(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(format!("`{}`: {error}", path.display())),
+    };
+    Some((digest, read))
+}
+
+/// When the last tick ran: the time of its lock file.
+pub fn last_tick(dir: &Path) -> Option<crate::domain::time::Timestamp> {
+    let modified = std::fs::metadata(dir.join(TICK_LOCK)).ok()?.modified().ok()?;
+    let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+    let millis = i64::try_from(since.as_millis()).ok()?;
+    Some(crate::domain::time::Timestamp::from_millis(millis))
+}
+
+/// Takes `tick.lock`. `None`: somebody else ticks.
+///
+/// # Errors
+/// [`CliError`] when the lock file cannot be used.
+pub fn tick_lock(
+    session: &Session<'_>,
+    wait: std::time::Duration,
+) -> Result<Option<FileLock>, CliError> {
+    let us = std::process::id();
+    let now = session.clock().now();
+    let holder = format!("sched tick (pid {us}, since {})", now.wall);
+    match FileLock::take(&session.dir().join(TICK_LOCK), wait, &holder) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(crate::journal::JournalError::Locked { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
