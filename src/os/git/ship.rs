@@ -115,10 +115,11 @@ fn update(
     let changes = raw_of(git, dir, &args)?;
     git.ask_in(dir, &["update-index", "-q", "--refresh"], &[])?;
     let cached = ["diff-index", "--cached", "-z", "--raw", "--no-renames", old.as_str()];
-    for (path, found) in raw_of(git, dir, &cached)? {
-        let same = changes.get(&path).is_some_and(|change| change.new == found.new);
+    let staged = raw_of(git, dir, &cached)?;
+    for (path, found) in &staged {
+        let same = changes.get(path).is_some_and(|change| change.new == found.new);
         if !same {
-            return Ok(Some(path));
+            return Ok(Some(path.clone()));
         }
     }
     for path in raw_of(git, dir, &["diff-files", "-z", "--raw"])?.keys() {
@@ -127,10 +128,11 @@ fn update(
         }
     }
     for (path, change) in &changes {
-        if !stage(git, dir, path, change)? {
+        if !stage(git, dir, path, change, staged.contains_key(path))? {
             return Ok(Some(path.clone()));
         }
     }
+    git.ask_in(dir, &["update-index", "-q", "--refresh"], &[])?;
     let dry = ["read-tree", "-n", "-m", "-u", old.as_str(), new.as_str()];
     let said = git.ask_long(dir, &dry)?;
     if said.code != 0 {
@@ -141,8 +143,14 @@ fn update(
 }
 
 /// Whether a changed path has the content of `old` or of `new`; with `new`'s it is staged, with
-/// `old`'s the index says so too.
-fn stage(git: &SystemGit, dir: &Path, path: &str, change: &Change) -> Result<bool, GitFailure> {
+/// `old`'s the index says so too. `staged`: the index has `new`'s already.
+fn stage(
+    git: &SystemGit,
+    dir: &Path,
+    path: &str,
+    change: &Change,
+    staged: bool,
+) -> Result<bool, GitFailure> {
     let found = content(git, dir, path)?;
     let is = |side: &Option<(String, String)>| match (side, &found) {
         (None, None) => true,
