@@ -157,10 +157,15 @@ fn stage(
         (Some((_, blob)), Some(found)) => blob == found,
         _ => false,
     };
-    let (to, clean) =
-        if is(&change.new) { (&change.new, true) } else { (&change.old, is(&change.old)) };
-    if !clean {
+    let (to, there) = if is(&change.new) {
+        (&change.new, staged)
+    } else if is(&change.old) {
+        (&change.old, !staged)
+    } else {
         return Ok(false);
+    };
+    if there {
+        return Ok(true);
     }
     let said = match to {
         Some((mode, blob)) => {
