@@ -99,12 +99,6 @@ pub struct Stamp {
     pub boot: BootId,
 }
 
-impl Default for BootId {
-    fn default() -> Self {
-        BootId(String::new())
-    }
-}
-
 /// The present, handed to the rules by whoever has a clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Now {

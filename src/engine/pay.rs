@@ -23,7 +23,7 @@ pub(super) enum Paid {
     /// Nothing more to say.
     Done,
     /// A fact.
-    Fact(Fact),
+    Fact(Box<Fact>),
     /// It has to be tried again by a later tick; why.
     Later(String),
 }
@@ -100,10 +100,10 @@ fn fact<T>(
     make: impl FnOnce(BatchId, T) -> Fact,
 ) -> Paid {
     match done {
-        Ok(result) => Paid::Fact(make(batch.clone(), result)),
+        Ok(result) => Paid::Fact(Box::new(make(batch.clone(), result))),
         Err(GitFailure::Busy(why)) => Paid::Later(why),
         Err(GitFailure::Failed(message)) => {
-            Paid::Fact(Fact::Failed { batch: batch.clone(), message })
+            Paid::Fact(Box::new(Fact::Failed { batch: batch.clone(), message }))
         }
     }
 }

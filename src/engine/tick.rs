@@ -128,7 +128,7 @@ fn pay(
         any = true;
         match hands.pay(&effect) {
             Paid::Done => {}
-            Paid::Fact(fact) => commit(session, report, fact)?,
+            Paid::Fact(fact) => commit(session, report, *fact)?,
             Paid::Later(why) => report.later.push(why),
         }
     }

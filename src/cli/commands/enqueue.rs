@@ -153,9 +153,8 @@ mod tests {
 
     #[test]
     fn a_range_includes_both_ends() {
-        let ids = |list| issues(list).map(|ids| ids.iter().map(IssueId::to_string).collect());
-        let expected: Vec<String> = ["101", "105", "106", "x"].map(String::from).to_vec();
-        assert_eq!(ids("101, 105..106,x").unwrap(), expected);
+        let expected: Vec<IssueId> = ["101", "105", "106", "x"].map(IssueId::from).to_vec();
+        assert_eq!(issues("101, 105..106,x").unwrap(), expected);
         for bad in ["9..3", "a..b", "1..", "1,,2", "", "1..999999999"] {
             assert!(issues(bad).is_err(), "{bad}");
         }
