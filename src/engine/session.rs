@@ -145,9 +145,7 @@ impl<'a> Session<'a> {
     }
 
     fn holder(&self) -> String {
-        let now = self.clock.now();
-        let by = self.clock.by(self.role, &now);
-        format!("{} (pid {}, {})", role_name(self.role), by.pid, by.host)
+        format!("{} (pid {})", role_name(self.role), std::process::id())
     }
 
     fn catch_up(&mut self, locked: &mut Locked) -> Result<(), EngineError> {

@@ -126,6 +126,9 @@ pub fn scan<E>(
     mut each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), E>,
 ) -> Result<End, Stopped<E>> {
     let mut position = from.clone();
+    if file.len().map_err(Stopped::Io)? <= from.offset {
+        return Ok(End { position, rest: Rest::Nothing });
+    }
     let mut lines = Lines::new(file, from.offset);
     loop {
         let (line, ended) = match lines.next().map_err(Stopped::Io)? {

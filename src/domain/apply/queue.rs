@@ -193,6 +193,10 @@ fn end_issue(
     issue.dispatch = None;
     issue.stopping = None;
     issue.block = None;
+    // what ended is shown by its outcome; the rest stands in the journal
+    issue.prompt = None;
+    issue.tally = Tally::default();
+    issue.evidence = crate::domain::event::Evidence::default();
     let unit = issue.unit();
     if !state.ended.contains(&unit) {
         state.ended.push(unit);

@@ -125,18 +125,25 @@ pub struct Stopping {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Ends by a foreign signal, in a row.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub killed_outside: u32,
     /// Losses after it ran, in a row.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub lost: u32,
     /// Ends without any result.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub empty: u32,
     /// Trees that could not be made, in a row.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub worktree_failed: u32,
     /// Attempts that counted.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub attempts: u32,
     /// Not to be planned again earlier than this long after `since`.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub delay_ms: u64,
     /// When the last one ended.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub since: Stamp,
 }
 
@@ -171,39 +178,58 @@ pub struct Issue {
     /// How often it was queued anew after its end, from 1.
     pub generation: u32,
     /// One line.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub title: Option<String>,
     /// What its agent is told instead of the profile's prompt.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub prompt: Option<String>,
     /// Its profile; absent: `agent`.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub profile: Option<String>,
     /// The tier that was asked for.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tier: Option<Tier>,
     /// High first.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i32,
     /// What must be satisfied before.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub deps: Vec<IssueId>,
     /// When it was queued.
     pub queued: Stamp,
     /// Where it stands.
     pub status: IssueStatus,
     /// Why it is blocked.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub block: Option<IssueBlock>,
     /// Why it ended as it did, or left its batch.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub reason: Option<String>,
     /// Its batch, implicit ones too.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub batch: Option<BatchId>,
     /// How many implicit batches it has had.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub runs: u32,
     /// The branch that has its work.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub branch: Option<String>,
     /// Its open dispatch, when it works without a tree.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub dispatch: Option<DispatchId>,
     /// How its dispatches ended, when it works without a tree.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tally: Tally,
     /// What is known of its last dispatch.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub evidence: Evidence,
     /// Set when it ends as soon as its process is gone.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stopping: Option<Stopping>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Issue {
