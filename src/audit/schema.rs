@@ -1,13 +1,10 @@
 //! The JSON Schemas of the journal, generated from the types and checked in under
 //! `journal-schema/`.
 
-use crate::domain::event::{Entry, Event, VERSION};
+use crate::domain::event::{Entry, Event, SCHEMA_DIGEST, VERSION};
 use crate::journal::line::sha256_hex;
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// The digest of the checked-in schema files of the version that this program writes.
-pub const DIGEST: &str = include_str!("../../journal-schema/v1/DIGEST");
 
 /// The versions that are frozen, with the digests of their files.
 pub const FROZEN: &str = include_str!("../../journal-schema/FROZEN");
@@ -20,7 +17,7 @@ pub fn is_frozen() -> bool {
 
 /// The draft that a journal of an open version says it was begun with.
 pub fn draft() -> Option<String> {
-    (!is_frozen()).then(|| DIGEST.trim().to_owned())
+    (!is_frozen()).then(|| SCHEMA_DIGEST.trim().to_owned())
 }
 
 /// Every schema file of the current version: name and content.

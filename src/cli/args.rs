@@ -43,9 +43,8 @@ pub struct Global {
 /// is one journal; a command that starts after a crash folds it and pays what is owed.
 #[derive(Debug, Parser)]
 #[command(name = "sched", version, propagate_version = true, max_term_width = 100)]
-#[command(
-    after_help = "Example:\n  sched init && sched enqueue --issues 101,102 --batch b1 && sched run --until-idle"
-)]
+#[command(after_help = "Example:\n  sched init && sched enqueue --issues 101,102 --batch b1\n  \
+                  sched run --until-idle")]
 pub struct Cli {
     /// Options of every command.
     #[command(flatten)]
@@ -329,9 +328,8 @@ pub enum Command {
     #[command(after_help = "Example:\n  sched doctor")]
     Doctor,
     /// Print a shell's completions
-    #[command(
-        after_help = "Example:\n  sched completions bash > ~/.local/share/bash-completion/completions/sched"
-    )]
+    #[command(after_help = "Example:\n  sched completions bash \
+                      > ~/.local/share/bash-completion/completions/sched")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,

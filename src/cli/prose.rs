@@ -4,8 +4,9 @@ use crate::domain::event::{Event, EvictionKind, Evidence, Exit, Role};
 use crate::domain::ids::{DispatchId, Unit};
 use serde_json::Value;
 
-fn short(dispatch: &DispatchId) -> String {
-    dispatch.to_string().get(..13).unwrap_or_default().to_owned()
+/// The beginning of a dispatch's id: up to here also those of one entry differ.
+pub(super) fn short(dispatch: &DispatchId) -> String {
+    dispatch.to_string().get(..23).unwrap_or_default().to_owned()
 }
 
 fn because(reason: &Option<String>) -> String {

@@ -4,6 +4,7 @@
 use super::context::{Context, last_tick};
 use super::errors::CliError;
 use super::output;
+use super::prose::short;
 use crate::domain::effect::Effect;
 use crate::domain::event::{EvictionKind, Writer};
 use crate::domain::ids::{CommitId, DispatchId, IssueId, SlotId, Unit};
@@ -310,9 +311,9 @@ fn blocked_issue(issue: &Issue) -> Option<AttentionRow> {
 fn blocked_batch(batch: &Batch) -> Option<AttentionRow> {
     let block = batch.block.as_ref()?;
     let detail = block.detail.as_ref().map_or_else(String::new, |d| format!(" ({d})"));
-    let logs = block.dispatch.map_or_else(String::new, |dispatch| {
-        format!("; see: sched logs {}", dispatch.to_string().get(..13).unwrap_or_default())
-    });
+    let logs = block
+        .dispatch
+        .map_or_else(String::new, |dispatch| format!("; see: sched logs {}", short(&dispatch)));
     let message = format!("blocked on {}{detail}{logs}", block.reason);
     let remedy = match &batch.issue {
         Some(issue) => format!("sched resume --issue {issue}"),
@@ -337,7 +338,7 @@ fn tables(document: &Document) -> Vec<String> {
         .slots
         .iter()
         .map(|s| {
-            let dispatch = s.dispatch.map(|d| d.to_string().get(..13).unwrap_or("").to_owned());
+            let dispatch = s.dispatch.as_ref().map(short);
             vec![
                 s.id.to_string(),
                 s.unit.to_string(),

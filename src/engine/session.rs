@@ -1,11 +1,11 @@
-//! A journal with the state it amounts to, and the only way to change either: [`Session::transact`].
+//! A journal with the state it amounts to, and the only way to change either:
+//! [`Session::transact`].
 
 use super::error::EngineError;
 use super::ports::Clock;
-use crate::audit::schema;
 use crate::domain::apply::{fold, retire};
 use crate::domain::command::Command;
-use crate::domain::event::{Entry, Event, VERSION, Writer};
+use crate::domain::event::{Entry, Event, SCHEMA_DIGEST, VERSION, Writer};
 use crate::domain::fact::Input;
 use crate::domain::ids::{IssueId, JournalId};
 use crate::domain::rules::{Ids, decide};
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
     fn check_draft(&self) -> Result<(), EngineError> {
         let found = self.state.journal.as_ref().and_then(|j| j.draft.clone());
         match found {
-            Some(found) if found != schema::DIGEST.trim() => Err(JournalError::OtherDraft {
+            Some(found) if found != SCHEMA_DIGEST.trim() => Err(JournalError::OtherDraft {
                 path: self.journal.path().to_owned(),
                 version: VERSION,
                 found,

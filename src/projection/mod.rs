@@ -20,7 +20,7 @@ pub struct Projection {
 }
 
 fn fold_version() -> String {
-    format!("{FOLD} {} {}", env!("CARGO_PKG_VERSION"), crate::audit::schema::DIGEST.trim())
+    format!("{FOLD} {} {}", env!("CARGO_PKG_VERSION"), crate::domain::event::SCHEMA_DIGEST.trim())
 }
 
 impl Projection {

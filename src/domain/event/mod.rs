@@ -24,6 +24,9 @@ use serde::{Deserialize, Serialize};
 /// The schema version that this program writes.
 pub const VERSION: u32 = 1;
 
+/// The digest of the checked-in schema files of that version.
+pub const SCHEMA_DIGEST: &str = include_str!("../../../journal-schema/v1/DIGEST");
+
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)+) => {
         /// One fact. Named in kebab-case, past tense.
