@@ -7,10 +7,13 @@ use crate::domain::event::Writer;
 use crate::domain::fact::TickSeen;
 use crate::domain::ids::DispatchId;
 use crate::engine::Session;
+use crate::engine::ports::Seen;
+use crate::engine::ports::git::{Git, Repository};
 use crate::engine::tick::World;
 use crate::journal::line::sha256_hex;
 use crate::journal::{FileLock, TICK_LOCK, place};
-use crate::os::{SystemClock, SystemProcesses, SystemRuns, git, installed_program};
+use crate::os::git::GitCommand;
+use crate::os::{SystemClock, SystemProcesses, SystemRuns, installed_program};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,7 +65,11 @@ impl Context {
         let variable = variable.map(PathBuf::from);
         let flag = self.global.state_dir.as_deref();
         let named = flag.is_some() || variable.is_some();
-        let common = if named { None } else { git::common_dir(&self.current) };
+        let common = if named {
+            None
+        } else {
+            repository(&self.current).map(|r| PathBuf::from(r.common_dir))
+        };
         place::resolve(flag, variable.as_deref(), common.as_deref(), &self.current).ok_or_else(
             || {
                 let here = self.current.display();
@@ -91,7 +98,7 @@ pub struct Surroundings {
     /// Evidence.
     pub runs: SystemRuns,
     /// The repository.
-    pub git: Option<git::SystemGit>,
+    pub git: Option<GitCommand>,
     config: Option<PathBuf>,
     last_tick: Option<crate::domain::time::Timestamp>,
     /// Set when somebody tells us to leave.
@@ -110,7 +117,7 @@ impl Surroundings {
         Self {
             processes: SystemProcesses::new(&dir, &installed_program(), &path),
             runs: SystemRuns::new(&dir),
-            git: repository.map(|path| git::SystemGit::new(Path::new(&path), lock)),
+            git: repository.map(|path| git(&path, lock)),
             config,
             last_tick: None,
             told: Arc::new(AtomicBool::new(false)),
@@ -138,11 +145,27 @@ impl Surroundings {
         act(&World {
             processes: &self.processes,
             runs: &self.runs,
-            git: self.git.as_ref().map(|git| git as &dyn crate::engine::ports::Git),
-            trees: self.git.as_ref().map(|git| git as &dyn crate::engine::ports::Trees),
+            git: self.git.as_ref().map(|git| git as &dyn Git),
             seen: &|session| self.seen(session),
             told_to_leave: &move || told.load(Ordering::Relaxed),
         })
+    }
+}
+
+/// Git for a repository; every child holds the lock.
+fn git(path: &str, lock: Option<&dyn AsFd>) -> GitCommand {
+    let git = GitCommand::new(path);
+    match lock.and_then(|lock| lock.as_fd().try_clone_to_owned().ok()) {
+        Some(lock) => git.holding(lock),
+        None => git,
+    }
+}
+
+/// The repository that a directory is in.
+pub fn repository(dir: &Path) -> Option<Repository> {
+    match GitCommand::new(dir).repository() {
+        Seen::Value(found) => Some(found),
+        Seen::Absent | Seen::Unreachable(_) => None,
     }
 }
 

@@ -1,9 +1,10 @@
 //! Gathers the facts that the state asks for. What it finds it does not judge.
 
-use super::ports::{Git, Life, Processes, Runs, Trees};
+use super::ports::git::Git;
+use super::ports::{Life, Processes, Runs};
 use crate::domain::effect::Probe;
-use crate::domain::event::{Role, Tree};
-use crate::domain::fact::{Fact, FoundLanding, Remains, Seen};
+use crate::domain::event::{Ground, Role, Tree};
+use crate::domain::fact::{Fact, Remains, Seen};
 use crate::domain::ids::{BatchId, DispatchId};
 use crate::domain::state::{Dispatch, State};
 
@@ -12,7 +13,6 @@ pub(super) struct Eyes<'a> {
     pub(super) processes: &'a dyn Processes,
     pub(super) runs: &'a dyn Runs,
     pub(super) git: Option<&'a dyn Git>,
-    pub(super) trees: Option<&'a dyn Trees>,
 }
 
 impl Eyes<'_> {
@@ -74,9 +74,8 @@ impl Eyes<'_> {
         })
     }
 
-    fn ground(&self, state: &State, dispatch: &Dispatch) -> Option<crate::domain::event::Ground> {
-        let integration = state.batch_of(&dispatch.unit)?.integration_branch();
-        self.trees?.ground(&dispatch.plan.tree, &integration)
+    fn ground(&self, state: &State, dispatch: &Dispatch) -> Option<Ground> {
+        ground(self.git?, state, dispatch)
     }
 
     /// Landings that are on an integration branch behind the journal's back.
@@ -88,13 +87,20 @@ impl Eyes<'_> {
             Seen::Value(now) if now != *tip => {}
             _ => return None,
         }
-        let found = self.git?.landings(&branch, tip).ok()?;
-        let landings: Vec<FoundLanding> = found
-            .into_iter()
-            .filter(|landing| landing.batch == *id)
-            .map(|landing| FoundLanding { member: landing.member, commit: landing.commit })
-            .collect();
+        let Seen::Value(landings) = self.git?.landings(&branch, id, tip) else { return None };
         (!landings.is_empty()).then(|| Fact::IntegrationSeen { batch: id.clone(), landings })
+    }
+}
+
+/// What a member's tree and branch show against the integration tip that the journal knows.
+/// `None`: nobody can tell now.
+pub(super) fn ground(git: &dyn Git, state: &State, dispatch: &Dispatch) -> Option<Ground> {
+    let Tree::Member { path, branch, .. } = &dispatch.plan.tree else { return None };
+    let batch = state.batch_of(&dispatch.unit)?;
+    let integration = batch.integration.as_ref().or(batch.base_commit.as_ref())?;
+    match git.ground(path, branch, integration) {
+        Seen::Value(ground) => Some(ground),
+        Seen::Absent | Seen::Unreachable(_) => None,
     }
 }
 

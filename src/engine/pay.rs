@@ -1,8 +1,9 @@
 //! Pays what is owed. Doing it twice is harmless; the result comes back as a fact.
 
-use super::ports::{Git, GitFailure, Processes, RebaseRequest, Runs};
+use super::ports::git::{Git, GitError, LandRequest, RebaseRequest, ShipRequest};
+use super::ports::{Processes, Runs};
 use crate::crash;
-use crate::domain::effect::Effect;
+use crate::domain::effect::{Effect, Land};
 use crate::domain::fact::Fact;
 use crate::domain::ids::BatchId;
 use std::time::Duration;
@@ -65,7 +66,8 @@ impl Hands<'_> {
             }
             Effect::Land(land) => {
                 crash::point("pay-land");
-                let done = patiently(|| git.land(land));
+                let request = land_request(land);
+                let done = patiently(|| git.land(&request));
                 crash::point("paid-land");
                 let member = land.member.clone();
                 fact(&land.batch, done, |batch, result| Fact::Landing { batch, member, result })
@@ -85,7 +87,9 @@ impl Hands<'_> {
             }
             Effect::Ship { batch, base, old, new } => {
                 crash::point("pay-ship");
-                let done = patiently(|| git.ship(base, old, new));
+                let (base, old, new) = (base.clone(), old.clone(), new.clone());
+                let request = ShipRequest { base, old, new };
+                let done = patiently(|| git.ship(&request));
                 crash::point("paid-ship");
                 fact(batch, done, |batch, result| Fact::Ship { batch, result })
             }
@@ -96,25 +100,47 @@ impl Hands<'_> {
 
 fn fact<T>(
     batch: &BatchId,
-    done: Result<T, GitFailure>,
+    done: Result<T, GitError>,
     make: impl FnOnce(BatchId, T) -> Fact,
 ) -> Paid {
     match done {
         Ok(result) => Paid::Fact(Box::new(make(batch.clone(), result))),
-        Err(GitFailure::Busy(why)) => Paid::Later(why),
-        Err(GitFailure::Failed(message)) => {
+        Err(error @ GitError::Locked { .. }) => Paid::Later(error.to_string()),
+        Err(error) => {
+            let message = error.to_string();
             Paid::Fact(Box::new(Fact::Failed { batch: batch.clone(), message }))
         }
     }
 }
 
 /// A lock file of git's is tried again before it is anybody's error.
-fn patiently<T>(mut act: impl FnMut() -> Result<T, GitFailure>) -> Result<T, GitFailure> {
+fn patiently<T>(mut act: impl FnMut() -> Result<T, GitError>) -> Result<T, GitError> {
     for _ in 1..TRIES {
         match act() {
-            Err(GitFailure::Busy(_)) => std::thread::sleep(BETWEEN),
+            Err(GitError::Locked { .. }) => std::thread::sleep(BETWEEN),
             done => return done,
         }
     }
     act()
+}
+
+/// Everything that the landing's one possible commit is made from.
+fn land_request(land: &Land) -> LandRequest {
+    let (seq, hash) = &land.plan.planned_by;
+    let trailer = |name: &str, value: String| (name.to_owned(), value);
+    LandRequest {
+        branch: land.pinned.branch.clone(),
+        tip: land.plan.tip.clone(),
+        parent: land.plan.parent.clone(),
+        time: land.plan.time,
+        landing: land.landing,
+        issue: land.member.clone(),
+        title: land.title.clone(),
+        trailers: vec![
+            trailer("Sched-Batch", land.batch.to_string()),
+            trailer("Sched-Member", land.member.to_string()),
+            trailer("Sched-Dispatch", land.plan.dispatch.to_string()),
+            trailer("Sched-Journal", format!("{seq}:{hash}")),
+        ],
+    }
 }

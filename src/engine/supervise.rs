@@ -3,10 +3,12 @@
 
 use super::briefing::{Surroundings, job_plan};
 use super::error::EngineError;
-use super::ports::{Job, JobPlan, Trees, Woken};
+use super::look;
+use super::ports::git::{Git, TreeRequest};
+use super::ports::{Job, JobPlan, Woken};
 use super::session::Session;
 use crate::crash;
-use crate::domain::event::{Exit, Role, Tree};
+use crate::domain::event::{Exit, Ground, Reclaimed, Role, Tree};
 use crate::domain::fact::{Fact, Input};
 use crate::domain::ids::DispatchId;
 use crate::domain::state::Dispatch;
@@ -45,12 +47,12 @@ pub struct Station<'a> {
     pub job: &'a mut dyn Job,
     /// Where things are.
     pub around: Surroundings<'a>,
-    /// Takes `worktree.lock` and gives trees that hold it; `None` where there is no repository.
-    pub trees: &'a dyn Fn() -> Option<Box<dyn Trees>>,
+    /// Takes `worktree.lock` and gives git that holds it; `None` where there is no repository.
+    pub trees: &'a dyn Fn() -> Option<Box<dyn Git>>,
     /// Runs a tick; used when a bound has come.
     pub tick: &'a dyn Fn(),
     /// What a built-in reclaim wrote down.
-    pub reclaimed: &'a dyn Fn() -> Vec<crate::domain::event::Reclaimed>,
+    pub reclaimed: &'a dyn Fn() -> Vec<Reclaimed>,
 }
 
 /// Supervises one dispatch to its end.
@@ -82,10 +84,13 @@ pub fn supervise(
         }
     }
     crash::point("supervise-started");
-    if let Some(exit) = make_tree(&dispatch, station) {
-        station.job.drop_unused();
-        return end(session, id, station, &plan, exit, false);
-    }
+    let rescued = match make_tree(session, &dispatch, station) {
+        Ok(rescued) => rescued,
+        Err(exit) => {
+            station.job.drop_unused();
+            return end(session, id, station, &plan, exit, false);
+        }
+    };
     crash::point("supervise-tree");
     station.job.go();
     crash::point("supervise-go");
@@ -93,25 +98,40 @@ pub fn supervise(
     crash::point("supervise-ended");
     let mut exit = station.job.finish();
     exit.supervisor = told;
+    exit.reclaimed.extend(rescued);
     end(session, id, station, &plan, exit, told)
 }
 
-/// Makes the working tree where the role needs one. The exit, when it cannot be made.
-fn make_tree(dispatch: &Dispatch, station: &Station<'_>) -> Option<Exit> {
-    if dispatch.plan.tree == Tree::None {
-        return None;
-    }
+/// Makes the working tree where the role needs one. What was rescued on the way, or the exit
+/// when it cannot be made.
+fn make_tree(
+    session: &Session<'_>,
+    dispatch: &Dispatch,
+    station: &Station<'_>,
+) -> Result<Option<Reclaimed>, Exit> {
+    let path = match &dispatch.plan.tree {
+        Tree::None => return Ok(None),
+        Tree::Member { path, .. } | Tree::Check { path, .. } => path.clone(),
+    };
     let failed = |own, reason: String| {
         let reason = reason.chars().take(500).collect();
-        Some(Exit { worktree_failed: Some(reason), worktree_own: own, ..Exit::default() })
+        Exit { worktree_failed: Some(reason), worktree_own: own, ..Exit::default() }
     };
-    let Some(trees) = (station.trees)() else {
-        return failed(false, "there is no git repository here".into());
+    let pinned = session.state.batch_of(&dispatch.unit).and_then(|b| b.pinned.as_ref());
+    let root = pinned.map_or_else(String::new, |p| p.worktree_root.clone());
+    let Some(git) = (station.trees)() else {
+        return Err(failed(false, "there is no git repository here".into()));
     };
-    match trees.make(&dispatch.plan.tree) {
-        Ok(()) => None,
-        Err(failure) => failed(failure.own, failure.reason),
-    }
+    let request = TreeRequest {
+        tree: dispatch.plan.tree.clone(),
+        root,
+        unit: dispatch.unit.clone(),
+        time: session.clock().now().wall,
+    };
+    let made = git.make_tree(&request).map_err(|error| failed(error.own, error.reason))?;
+    let unit = dispatch.unit.clone();
+    let rescued = |rescue| Reclaimed { unit, path, rescue: Some(rescue), done: true, error: None };
+    Ok(made.rescue.map(rescued))
 }
 
 /// Watches until the command has ended. Whether we were told to leave and ended it for that.
@@ -206,13 +226,8 @@ impl Activity {
     }
 }
 
-fn ground(
-    session: &Session<'_>,
-    dispatch: &Dispatch,
-    station: &Station<'_>,
-) -> Option<crate::domain::event::Ground> {
-    let integration = session.state.batch_of(&dispatch.unit)?.integration_branch();
-    (station.trees)()?.ground(&dispatch.plan.tree, &integration)
+fn ground(session: &Session<'_>, dispatch: &Dispatch, station: &Station<'_>) -> Option<Ground> {
+    look::ground((station.trees)()?.as_ref(), &session.state, dispatch)
 }
 
 /// Writes the receipt and commits the exit with its consequences.

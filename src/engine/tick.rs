@@ -5,7 +5,8 @@
 use super::error::EngineError;
 use super::look::Eyes;
 use super::pay::{Hands, Paid};
-use super::ports::{Git, Processes, Runs, Trees};
+use super::ports::git::Git;
+use super::ports::{Processes, Runs};
 use super::session::Session;
 use crate::crash;
 use crate::domain::effect::{Effect, Probe};
@@ -22,8 +23,6 @@ pub struct World<'a> {
     pub runs: &'a dyn Runs,
     /// The repository, where there is one.
     pub git: Option<&'a dyn Git>,
-    /// Its trees.
-    pub trees: Option<&'a dyn Trees>,
     /// What stands in the configuration file and on the disk now.
     pub seen: &'a dyn Fn(&Session<'_>) -> TickSeen,
     /// Whether somebody told us to leave.
@@ -92,8 +91,7 @@ fn look(
     report: &mut Report,
     looked: &mut BTreeSet<Probe>,
 ) -> Result<(), EngineError> {
-    let eyes =
-        Eyes { processes: world.processes, runs: world.runs, git: world.git, trees: world.trees };
+    let eyes = Eyes { processes: world.processes, runs: world.runs, git: world.git };
     for probe in wants(&session.state, &session.clock().now()) {
         if matches!(probe, Probe::Integration(_)) && !looked.insert(probe.clone()) {
             continue; // once per tick: it costs a process

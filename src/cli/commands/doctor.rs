@@ -7,13 +7,12 @@ use crate::domain::config::Config;
 use crate::domain::event::{Tier, Writer};
 use crate::engine::Session;
 use crate::engine::ports::Processes;
+use crate::engine::ports::Seen;
+use crate::engine::ports::git::{Git, GitVersion};
 use crate::journal::place;
-use crate::os::git;
+use crate::os::git::GitCommand;
 use serde::Serialize;
 use std::path::Path;
-
-/// Git without a tree needs `merge-tree --write-tree`.
-const GIT: (u32, u32) = (2, 38);
 
 #[derive(Debug, Serialize)]
 struct Finding {
@@ -73,15 +72,14 @@ pub(super) fn run(context: &Context) -> Result<u8, CliError> {
 }
 
 fn git_version(findings: &mut Findings) {
-    match git::version() {
-        Some(found) if found >= GIT => {
-            findings.fine("git", format!("git {}.{}", found.0, found.1));
+    let oldest = GitVersion::OLDEST;
+    match GitCommand::new("/").version() {
+        Seen::Value(found) if found >= oldest => findings.fine("git", format!("git {found}")),
+        Seen::Value(found) => {
+            let message = format!("git {found} cannot merge without a tree");
+            findings.bad("git", "error", message, format!("install git {oldest} or newer"));
         }
-        Some((major, minor)) => {
-            let message = format!("git {major}.{minor} cannot merge without a tree");
-            findings.bad("git", "error", message, "install git 2.38 or newer");
-        }
-        None => findings.bad("git", "error", "git cannot be run", "install git"),
+        _ => findings.bad("git", "error", "git cannot be run", "install git"),
     }
 }
 

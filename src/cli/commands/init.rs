@@ -1,7 +1,7 @@
 //! `sched init`: state directory, a commented `sched.toml`, first journal entry.
 
 use crate::audit::schema;
-use crate::cli::context::Context;
+use crate::cli::context::{Context, repository};
 use crate::cli::errors::CliError;
 use crate::cli::output;
 use crate::domain::command::Command;
@@ -11,7 +11,6 @@ use crate::domain::fact::Input;
 use crate::domain::ids::JournalId;
 use crate::engine::Session;
 use crate::journal::place;
-use crate::os::git;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
@@ -23,7 +22,8 @@ pub(super) fn run(context: &Context, adopt: bool) -> Result<u8, CliError> {
     if adopt {
         return self::adopt(context);
     }
-    let repository = git::main_worktree(&context.current);
+    let found = repository(&context.current).and_then(|found| found.main_tree);
+    let repository = found.map(PathBuf::from);
     let dir = match context.state_dir() {
         Ok(dir) => dir,
         Err(error) if error.code == 4 => context.current.join(".sched"),

@@ -11,7 +11,7 @@ use crate::domain::fact::{Input, Seen};
 use crate::domain::ids::{BatchId, IssueId};
 use crate::domain::state::{BatchStatus, Outcome};
 use crate::engine::Session;
-use crate::engine::ports::Git;
+use crate::engine::ports::git::Git;
 use crate::engine::tick::start_one;
 use std::time::Duration;
 

@@ -3,16 +3,19 @@
 use super::tick::locked_tick;
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
-use crate::domain::event::{Ground, Reclaim, Reclaimed, Tree, Writer};
+use crate::domain::event::{Reclaim, Reclaimed, Writer};
 use crate::domain::ids::{DispatchId, Unit};
 use crate::domain::rules::next_due;
+use crate::domain::time::Timestamp;
 use crate::engine::Session;
 use crate::engine::Surroundings as Around;
-use crate::engine::ports::{TreeFailure, Trees};
+use crate::engine::ports::git::{Git, RescueRequest};
 use crate::engine::supervise::{Station, Supervised, supervise};
 use crate::journal::{FileLock, WORKTREE_LOCK};
-use crate::os::{SystemJob, SystemRuns, git, installed_program};
+use crate::os::git::GitCommand;
+use crate::os::{SystemJob, SystemRuns, installed_program};
 use std::cell::RefCell;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,31 +26,12 @@ const TICK_WAIT: Duration = Duration::from_secs(60);
 /// A back-off longer than this is left to the next tick.
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(90);
 
-/// Trees that hold `worktree.lock` as long as they live.
-struct LockedTrees {
-    git: git::SystemGit,
-    _lock: FileLock,
-}
-
-impl Trees for LockedTrees {
-    fn make(&self, tree: &Tree) -> Result<(), TreeFailure> {
-        self.git.make(tree)
-    }
-
-    fn ground(&self, tree: &Tree, integration: &str) -> Option<Ground> {
-        self.git.ground(tree, integration)
-    }
-
-    fn reclaim(&self, reclaim: &Reclaim, unit: &Unit) -> Vec<Reclaimed> {
-        self.git.reclaim(reclaim, unit)
-    }
-}
-
-fn locked_trees(dir: &Path, repository: &str) -> Option<Box<dyn Trees>> {
+/// Git that holds `worktree.lock` as long as it lives: its children hold it too.
+fn locked_git(dir: &Path, repository: &str) -> Option<Box<dyn Git>> {
     let holder = format!("sched supervise (pid {})", std::process::id());
     let lock = FileLock::take(&dir.join(WORKTREE_LOCK), TREE_WAIT, &holder).ok()?;
-    let git = git::SystemGit::new(Path::new(repository), Some(&lock)).unbounded();
-    Some(Box::new(LockedTrees { git, _lock: lock }))
+    let lock = lock.as_fd().try_clone_to_owned().ok()?;
+    Some(Box::new(GitCommand::new(repository).holding(lock)))
 }
 
 fn parse(dispatch: &str) -> Result<DispatchId, CliError> {
@@ -66,7 +50,7 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     let mut station = Station {
         job: &mut job,
         around: Around { state_dir: &dir, program: &program, inherited: &inherited },
-        trees: &|| locked_trees(&dir, repository.as_deref()?),
+        trees: &|| locked_git(&dir, repository.as_deref()?),
         tick: &|| {
             let _one = ticking.try_borrow_mut();
             let _ = tick_here(context, &dir, Duration::from_secs(5));
@@ -140,11 +124,13 @@ pub(super) fn reclaim(context: &Context, dispatch: &str, dir: &Path) -> Result<u
         return Err(CliError::new(3, format!("dispatch {id} is over")));
     };
     let repository = session.state.environment.as_ref().and_then(|e| e.repository.clone());
-    let trees = repository.and_then(|repository| locked_trees(dir, &repository));
-    let Some(trees) = trees else {
+    let Some(git) = repository.and_then(|repository| locked_git(dir, &repository)) else {
         return Err(CliError::failed("there is no git repository here"));
     };
-    let done = trees.reclaim(&reclaim, &dispatch.unit);
+    let pinned = session.state.batch_of(&dispatch.unit).and_then(|b| b.pinned.as_ref());
+    let root = pinned.map_or_else(String::new, |p| p.worktree_root.clone());
+    let time = context_now(context).wall;
+    let done = reclaim_all(git.as_ref(), &reclaim, &dispatch.unit, &root, time);
     let text = serde_json::to_string(&done).map_err(|e| CliError::failed(e.to_string()))?;
     std::fs::write(reclaimed_file(dir, id), text)?;
     for failed in done.iter().filter(|r| !r.done) {
@@ -152,4 +138,50 @@ pub(super) fn reclaim(context: &Context, dispatch: &str, dir: &Path) -> Result<u
         crate::cli::output::error_line(&format!("{}: {why}", failed.path), &context.global);
     }
     Ok(u8::from(done.iter().any(|r| !r.done)))
+}
+
+/// Rescues one tree, or removes several; what went wrong with one does not keep the others.
+fn reclaim_all(
+    git: &dyn Git,
+    reclaim: &Reclaim,
+    unit: &Unit,
+    root: &str,
+    time: Timestamp,
+) -> Vec<Reclaimed> {
+    match reclaim {
+        Reclaim::Rescue { path, branch } => {
+            let request = RescueRequest {
+                unit: unit.clone(),
+                path: path.clone(),
+                root: root.to_owned(),
+                branch: Some(branch.clone()),
+                time,
+            };
+            let rescued = git.rescue(&request);
+            let cleaned = rescued.clone().and_then(|_| git.clean_tree(&request));
+            let error = cleaned.err().map(|error| error.to_string());
+            vec![reclaimed(request, rescued.ok().flatten(), error)]
+        }
+        Reclaim::Remove { root, trees } => trees
+            .iter()
+            .map(|tree| {
+                let request = RescueRequest {
+                    unit: tree.unit.clone(),
+                    path: tree.path.clone(),
+                    root: root.clone(),
+                    branch: tree.branch.clone(),
+                    time,
+                };
+                match git.remove_tree(&request) {
+                    Ok(rescue) => reclaimed(request, rescue, None),
+                    Err(failed) => reclaimed(request, failed.rescue, Some(failed.reason)),
+                }
+            })
+            .collect(),
+    }
+}
+
+fn reclaimed(request: RescueRequest, rescue: Option<String>, error: Option<String>) -> Reclaimed {
+    let RescueRequest { unit, path, .. } = request;
+    Reclaimed { unit, path, rescue, done: error.is_none(), error }
 }

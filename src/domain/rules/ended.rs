@@ -33,6 +33,12 @@ pub(super) fn push_exit(draft: &mut Draft<'_>, dispatch: &Dispatch, verdict: Ver
     let exited =
         DispatchExited { dispatch: dispatch.id, verdict, judged: None, exit: exit.clone() };
     draft.push(exited);
+    for tree in &exit.reclaimed {
+        if let Some(reference) = tree.rescue.clone() {
+            let (unit, path) = (tree.unit.clone(), tree.path.clone());
+            draft.push(WorkRescued { unit, reference, path });
+        }
+    }
     if verdict == Verdict::NeverRan {
         start::note_spawn_failure(draft);
     }
@@ -202,10 +208,6 @@ fn reclaim_ended(draft: &mut Draft<'_>, dispatch: &Dispatch, exit: &Exit) {
     let rescue =
         matches!(dispatch.plan.reclaim, Some(crate::domain::event::Reclaim::Rescue { .. }));
     for tree in &exit.reclaimed {
-        if let Some(reference) = tree.rescue.clone() {
-            let (unit, path) = (tree.unit.clone(), tree.path.clone());
-            draft.push(WorkRescued { unit, reference, path });
-        }
         if tree.done && !rescue {
             draft.push(TreeRemoved { unit: tree.unit.clone(), path: tree.path.clone() });
         }

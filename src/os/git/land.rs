@@ -1,202 +1,158 @@
-//! Landing without a tree: one possible commit, compare-and-swap.
+//! Landing: a member's gated tip becomes commits of the integration branch.
 //!
-//! Crash story: killed before the commit is made → it is made now; made and the branch not
-//! moved → the same object, because parent, dates and trailers were fixed by the plan; the
-//! branch moved → the ancestor check finds it. In each case the answer is `Landed` with that
-//! commit.
+//! The request fixes parent, dates and trailers, so there is one possible commit. It is made
+//! first (again, where it was made before: the same object) and only then is the branch looked
+//! at:
+//!
+//! | the branch is at | then |
+//! |---|---|
+//! | the parent | compare-and-swap |
+//! | the commit, or beyond it | landed: the swap had happened before a crash |
+//! | anywhere else, or the swap was lost | moved: look again, plan again |
 
-use super::refs::{is_ancestor, reference, swap, tree_of};
-use super::run::SystemGit;
-use crate::domain::effect::Land;
+use super::commit::{Commit, Person};
+use super::merge::Merged;
+use super::message::{subject, with_trailers, without_ours};
+use super::refs::{Swap, branch_ref};
+use super::run::Launcher;
 use crate::domain::event::Landing;
-use crate::domain::fact::{LandResult, Seen};
+use crate::domain::fact::LandResult;
 use crate::domain::ids::CommitId;
-use crate::engine::ports::GitFailure;
-use std::ffi::OsStr;
+use crate::engine::ports::git::{GitError, LandRequest};
 
-/// The result of merging two commits without a tree.
-pub(super) enum Merged {
-    /// The tree's id.
-    Tree(String),
-    /// Paths in conflict.
-    Conflict(Vec<String>),
-}
-
-/// Merges two commits in memory.
-pub(super) fn merge(
-    git: &SystemGit,
-    ours: &CommitId,
-    theirs: &CommitId,
-) -> Result<Merged, GitFailure> {
-    let args = [
-        "merge-tree",
-        "--write-tree",
-        "-z",
-        "--name-only",
-        "--no-messages",
-        ours.as_str(),
-        theirs.as_str(),
-    ];
-    let said = git.ask(&args)?;
-    let mut records = said.records();
-    match said.code {
-        0 => records.next().map(Merged::Tree).ok_or_else(|| said.failure("merge-tree")),
-        1 => Ok(Merged::Conflict(records.skip(1).collect())),
-        _ => Err(said.failure("merge-tree")),
-    }
-}
-
-/// Who wrote a commit, and when.
-pub(super) struct Author {
-    pub(super) name: String,
-    pub(super) email: String,
-    pub(super) date: String,
-}
-
-pub(super) fn author(git: &SystemGit, commit: &CommitId) -> Result<Author, GitFailure> {
-    let text =
-        git.must(&["show", "-s", "--format=%an%x00%ae%x00%ad", "--date=raw", commit.as_str()])?;
-    let mut fields = text.split('\0').map(str::to_owned);
-    let mut field = || fields.next().unwrap_or_default();
-    Ok(Author { name: field(), email: field(), date: field() })
-}
-
-/// Makes a commit whose id depends on nothing but what is given here.
-pub(super) fn commit(
-    git: &SystemGit,
-    tree: &str,
-    parents: &[&CommitId],
-    message: &str,
-    author: &Author,
-    committed: &str,
-) -> Result<CommitId, GitFailure> {
-    let mut args = vec!["commit-tree", tree];
-    for parent in parents {
-        args.extend(["-p", parent.as_str()]);
-    }
-    args.extend(["-m", message]);
-    let more: [(&str, &OsStr); 4] = [
-        ("GIT_AUTHOR_NAME", author.name.as_ref()),
-        ("GIT_AUTHOR_EMAIL", author.email.as_ref()),
-        ("GIT_AUTHOR_DATE", author.date.as_ref()),
-        ("GIT_COMMITTER_DATE", committed.as_ref()),
-    ];
-    let said = git.ask_in(&git.repository, &args, &more)?;
-    if said.code == 0 { Ok(CommitId(said.text())) } else { Err(said.failure("commit-tree")) }
-}
-
-pub(super) fn land(git: &SystemGit, land: &Land) -> Result<LandResult, GitFailure> {
-    let branch = &land.pinned.branch;
-    let (parent, tip) = (&land.plan.parent, &land.plan.tip);
-    let now = match reference(git, branch) {
-        Seen::Value(now) => now,
-        Seen::Absent => return Err(GitFailure::Failed(format!("branch `{branch}` is gone"))),
-        Seen::Unreachable(why) => return Err(GitFailure::Failed(why)),
-    };
-    let made = match make(git, land)? {
-        Ok(made) => made,
-        Err(other) if now == *parent => return Ok(other),
-        Err(_) => return Ok(LandResult::Moved(now)),
-    };
-    crate::crash::point("land-made");
-    if now == *parent {
-        if swap(git, branch, &made, Some(parent))? {
-            return Ok(LandResult::Landed(made));
-        }
-        return Err(GitFailure::Busy(format!("`{branch}` moved while {tip} landed")));
-    }
-    if is_ancestor(git, &made, &now)? {
-        return Ok(LandResult::Landed(made));
-    }
-    Ok(LandResult::Moved(now))
-}
-
-/// The one possible commit; or why there is none.
-fn make(git: &SystemGit, land: &Land) -> Result<Result<CommitId, LandResult>, GitFailure> {
-    let (parent, tip) = (&land.plan.parent, &land.plan.tip);
-    let tree = match merge(git, parent, tip)? {
-        Merged::Tree(tree) => tree,
-        Merged::Conflict(paths) => return Ok(Err(LandResult::Conflict(paths))),
-    };
-    if tree == tree_of(git, parent)? {
-        return Ok(Err(LandResult::AlreadyLanded));
-    }
-    let date = format!("{} +0000", land.plan.time.seconds());
-    let mut who = author(git, tip)?;
-    who.date.clone_from(&date);
-    let message = format!("{}\n\n{}", subject(land), trailers(land));
-    let made = match land.landing {
-        Landing::Squash => commit(git, &tree, &[parent], &message, &who, &date)?,
-        Landing::Merge => commit(git, &tree, &[parent, tip], &message, &who, &date)?,
-        Landing::Rebase => match replay(git, land, &date)? {
-            Ok(made) => made,
-            Err(conflict) => return Ok(Err(conflict)),
-        },
-    };
-    Ok(Ok(made))
-}
-
-/// `<title or id> (#<issue>)`, on one line.
-fn subject(land: &Land) -> String {
-    let line: String = land.title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("{} (#{})", line.trim(), land.member)
-}
-
-fn trailers(land: &Land) -> String {
-    let (seq, hash) = &land.plan.planned_by;
-    format!(
-        "Sched-Batch: {}\nSched-Member: {}\nSched-Dispatch: {}\nSched-Journal: {seq}:{hash}",
-        land.batch, land.member, land.plan.dispatch
-    )
-}
-
-/// A message without `Sched-` trailers: they are ours alone.
-fn stripped(message: &str) -> String {
-    let kept: Vec<&str> = message.lines().filter(|line| !line.starts_with("Sched-")).collect();
-    kept.join("\n").trim_end().to_owned()
-}
-
-/// One commit per commit of the member; the last one has the trailers.
-fn replay(
-    git: &SystemGit,
-    land: &Land,
-    date: &str,
-) -> Result<Result<CommitId, LandResult>, GitFailure> {
-    let range = format!("{}..{}", land.plan.parent, land.plan.tip);
-    let listed = git.must(&["rev-list", "--reverse", "--topo-order", "--no-merges", &range])?;
-    let commits: Vec<CommitId> = listed.lines().map(CommitId::from).collect();
-    let mut onto = land.plan.parent.clone();
-    for (index, picked) in commits.iter().enumerate() {
-        let tree = match pick(git, &onto, picked)? {
+impl Launcher {
+    pub(super) fn land(&self, request: &LandRequest) -> Result<LandResult, GitError> {
+        let tree = match self.merge(None, &request.parent, &request.tip)? {
+            Merged::Conflict(paths) => {
+                return self.if_still_there(request, LandResult::Conflict(paths));
+            }
             Merged::Tree(tree) => tree,
-            Merged::Conflict(paths) => return Ok(Err(LandResult::Conflict(paths))),
         };
-        let body = git.must(&["show", "-s", "--format=%B", picked.as_str()])?;
-        let mut message = stripped(&body);
-        if index + 1 == commits.len() {
-            message = format!("{message}\n\n{}", trailers(land));
+        if tree == self.commit(&request.parent)?.tree {
+            return self.if_still_there(request, LandResult::AlreadyLanded);
         }
-        let who = author(git, picked)?;
-        onto = commit(git, &tree, &[&onto], &message, &who, date)?;
+        let commit = match request.landing {
+            Landing::Squash => self.whole(request, tree, Vec::new())?,
+            Landing::Merge => self.whole(request, tree, vec![request.tip.clone()])?,
+            Landing::Rebase => self.one_by_one(request, tree)?,
+        };
+        self.publish(request, commit)
     }
-    Ok(Ok(onto))
-}
 
-/// What a commit changed, on top of another one. Git's own merge does it: a helper commit with
-/// the target's tree and the picked commit's parent makes that parent the merge base.
-pub(super) fn pick(
-    git: &SystemGit,
-    onto: &CommitId,
-    picked: &CommitId,
-) -> Result<Merged, GitFailure> {
-    let said = git.ask(&["rev-parse", "--verify", "--quiet", &format!("{picked}^1")])?;
-    if said.code != 0 {
-        return merge(git, onto, picked); // a root commit has no parent to take as the base
+    /// The member's work as one commit, with `more` parents.
+    fn whole(
+        &self,
+        request: &LandRequest,
+        tree: String,
+        more: Vec<CommitId>,
+    ) -> Result<CommitId, GitError> {
+        let subject = subject(&request.title, request.issue.as_str());
+        let mut parents = vec![request.parent.clone()];
+        parents.extend(more);
+        self.make_commit(&Commit {
+            tree,
+            parents,
+            author: self.author(request)?,
+            committer: Person::sched(request.time),
+            encoding: None,
+            message: with_trailers(subject.as_bytes(), &request.trailers),
+        })
     }
-    let parent = CommitId(said.text());
-    let helper_author =
-        Author { name: "sched".into(), email: "sched@localhost".into(), date: "0 +0000".into() };
-    let tree = tree_of(git, onto)?;
-    let ours = commit(git, &tree, &[&parent], "helper", &helper_author, "0 +0000")?;
-    merge(git, &ours, picked)
+
+    /// Whoever made the member's last own commit, at the time of the landing.
+    fn author(&self, request: &LandRequest) -> Result<Person, GitError> {
+        let own = self.own_commits(request)?;
+        match own.last() {
+            Some(last) => Ok(self.commit(last)?.author.at(request.time)),
+            None => Ok(Person::sched(request.time)),
+        }
+    }
+
+    /// The member's commits that the parent does not have, oldest first, without merges.
+    fn own_commits(&self, request: &LandRequest) -> Result<Vec<CommitId>, GitError> {
+        let call = self.git("rev-list").args(["--reverse", "--topo-order", "--no-merges"]);
+        let text = call.args([&request.tip.0, "--not", &request.parent.0]).line()?;
+        Ok(text.lines().map(|l| CommitId(l.to_owned())).collect())
+    }
+
+    /// One commit per member commit, the last with the trailers. What was gated is what lands:
+    /// where replaying them one by one does not give exactly the merged tree (a conflict that
+    /// the member's own merge resolved), the member lands as one commit.
+    fn one_by_one(&self, request: &LandRequest, tree: String) -> Result<CommitId, GitError> {
+        let mut steps: Vec<Commit> = Vec::new();
+        let (mut tip, mut at) = (request.parent.clone(), self.commit(&request.parent)?.tree);
+        for id in self.own_commits(request)? {
+            let original = self.commit(&id)?;
+            let Merged::Tree(picked) = self.pick(&original, &id, &tip)? else {
+                return self.whole(request, tree, Vec::new());
+            };
+            if picked == at {
+                continue;
+            }
+            let step = Commit {
+                tree: picked.clone(),
+                parents: vec![tip],
+                author: original.author.at(request.time),
+                committer: Person::sched(request.time),
+                encoding: original.encoding,
+                message: with_trailers(&without_ours(&original.message), &[]),
+            };
+            tip = self.make_commit(&step)?;
+            at = picked;
+            steps.push(step);
+        }
+        match steps.pop() {
+            Some(mut last) if last.tree == tree => {
+                last.message = with_trailers(&last.message, &request.trailers);
+                self.make_commit(&last)
+            }
+            _ => self.whole(request, tree, Vec::new()),
+        }
+    }
+
+    fn publish(&self, request: &LandRequest, commit: CommitId) -> Result<LandResult, GitError> {
+        let name = branch_ref(&request.branch);
+        let now = match self.resolve(&name)? {
+            Some(at) if at == request.parent => {
+                crate::crash::point("land-made");
+                match self.swap(&name, &commit, Some(&request.parent))? {
+                    Swap::Done => return Ok(LandResult::Landed(commit)),
+                    Swap::Lost(now) => now,
+                }
+            }
+            now => now,
+        };
+        let Some(now) = now else { return Err(GitError::Missing { name }) };
+        if self.reaches(&commit.0, &now.0)? == Some(true) {
+            return Ok(LandResult::Landed(commit));
+        }
+        Ok(LandResult::Moved(now))
+    }
+
+    /// An answer about a parent that the branch has left is no answer: plan again.
+    fn if_still_there(
+        &self,
+        request: &LandRequest,
+        result: LandResult,
+    ) -> Result<LandResult, GitError> {
+        let name = branch_ref(&request.branch);
+        match self.resolve(&name)? {
+            Some(at) if at == request.parent => Ok(result),
+            Some(at) => Ok(LandResult::Moved(at)),
+            None => Err(GitError::Missing { name }),
+        }
+    }
+
+    /// The tree of `tip` with one commit's change.
+    pub(super) fn pick(
+        &self,
+        original: &Commit,
+        id: &CommitId,
+        tip: &CommitId,
+    ) -> Result<Merged, GitError> {
+        match original.parents.first() {
+            Some(parent) if parent == tip => Ok(Merged::Tree(original.tree.clone())),
+            parent => self.merge(parent, tip, id),
+        }
+    }
 }

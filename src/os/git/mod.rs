@@ -1,64 +1,145 @@
-//! Git through its plumbing: never the operator's checkout, index or HEAD, except where a clean
-//! checkout of the base branch goes along when a batch ships.
+//! Git through the `git` command: the real [`Git`] port.
+//!
+//! Reading order: `run` (one bounded child), `refs`, `commit` and `merge` (objects without a
+//! tree), `land` and `rebase` built on them, `clean` and `ship`; then working trees: `registry`
+//! and `place` (which are ours, and where they may lie), `make`, `tree`, `rescue`, `remove`.
 
-mod ground;
+mod checkouts;
+mod clean;
+mod commit;
+mod discover;
 mod land;
+mod locks;
+mod make;
+mod merge;
+mod message;
+mod nested;
+mod place;
 mod rebase;
 mod refs;
+mod registry;
+mod remove;
 mod rescue;
 mod run;
 mod ship;
-mod trees;
+#[cfg(test)]
+mod tests;
+mod tree;
 
-pub use run::{SystemGit, common_dir, main_worktree, version};
-
-use crate::domain::effect::Land;
-use crate::domain::event::{Ground, Reclaim, Reclaimed, Tree};
-use crate::domain::fact::{BranchResult, LandResult, RebaseResult, Seen, ShipResult};
-use crate::domain::ids::{CommitId, Unit};
-use crate::engine::ports::{Found, Git, GitFailure, RebaseRequest, TreeFailure, Trees};
+use crate::domain::event::Ground;
+use crate::domain::fact::{BranchResult, FoundLanding, LandResult, RebaseResult, ShipResult};
+use crate::domain::ids::{BatchId, CommitId};
+use crate::engine::ports::Seen;
+use crate::engine::ports::git::{
+    Git, GitError, GitVersion, LandRequest, MadeTree, RebaseRequest, RemoveError, Repository,
+    RescueRequest, ShipRequest, TreeError, TreeRequest,
+};
+use refs::{branch_ref, seen};
+use run::Launcher;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
-impl Git for SystemGit {
-    fn reference(&self, branch: &str) -> Seen<CommitId> {
-        refs::reference(self, branch)
+/// What git children get of the caller's environment; no `GIT_*` among it.
+const PASSED_ON: &[&str] = &["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR"];
+
+/// Git for one repository, by the `git` command.
+#[derive(Debug)]
+pub struct GitCommand {
+    launcher: Launcher,
+}
+
+impl GitCommand {
+    /// Git for the repository in this directory.
+    pub fn new(repository: impl Into<PathBuf>) -> Self {
+        let passed = |name: &&str| std::env::var_os(name).map(|v| (OsString::from(name), v));
+        let environment = PASSED_ON.iter().filter_map(passed).collect();
+        GitCommand { launcher: Launcher::new(repository.into(), environment) }
     }
 
-    fn references(&self, prefix: &str) -> Seen<BTreeMap<String, CommitId>> {
-        refs::references(self, prefix)
+    /// Sets a variable for git, such as the `PATH` that was recorded at `init`.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.launcher.environment.retain(|(known, _)| known != name);
+        self.launcher.environment.push((name.into(), value.into()));
+        self
     }
 
-    fn create_branch(&self, branch: &str, commit: &CommitId) -> Result<BranchResult, GitFailure> {
-        refs::create_branch(self, branch, commit)
-    }
-
-    fn land(&self, land: &Land) -> Result<LandResult, GitFailure> {
-        land::land(self, land)
-    }
-
-    fn landings(&self, branch: &str, since: &CommitId) -> Result<Vec<Found>, GitFailure> {
-        refs::landings(self, branch, since)
-    }
-
-    fn rebase(&self, request: &RebaseRequest) -> Result<RebaseResult, GitFailure> {
-        rebase::rebase(self, request)
-    }
-
-    fn ship(&self, base: &str, old: &CommitId, new: &CommitId) -> Result<ShipResult, GitFailure> {
-        ship::ship(self, base, old, new)
+    /// Lets every child hold this lock: it is taken for as long as one of them lives.
+    #[must_use]
+    pub fn holding(mut self, lock: OwnedFd) -> Self {
+        self.launcher.lock = Some(lock);
+        self
     }
 }
 
-impl Trees for SystemGit {
-    fn make(&self, tree: &Tree) -> Result<(), TreeFailure> {
-        trees::make(self, tree)
+impl Git for GitCommand {
+    fn reference(&self, branch: &str) -> Seen<CommitId> {
+        seen(self.launcher.resolve(&branch_ref(branch)))
     }
 
-    fn ground(&self, tree: &Tree, integration: &str) -> Option<Ground> {
-        ground::ground(self, tree, integration)
+    fn references(&self, prefix: &str) -> Seen<BTreeMap<String, CommitId>> {
+        seen(self.launcher.under(prefix).map(Some))
     }
 
-    fn reclaim(&self, reclaim: &Reclaim, unit: &Unit) -> Vec<Reclaimed> {
-        rescue::reclaim(self, reclaim, unit)
+    fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Seen<bool> {
+        seen(self.launcher.reaches(&ancestor.0, &descendant.0))
+    }
+
+    fn tree_of(&self, commit: &CommitId) -> Seen<String> {
+        seen(self.launcher.object(&commit.0, "tree"))
+    }
+
+    fn create_branch(&self, branch: &str, commit: &CommitId) -> Result<BranchResult, GitError> {
+        self.launcher.create_branch(branch, commit)
+    }
+
+    fn delete_reference(&self, name: &str, commit: &CommitId) -> Result<bool, GitError> {
+        self.launcher.delete_ref(name, commit)
+    }
+
+    fn land(&self, request: &LandRequest) -> Result<LandResult, GitError> {
+        self.launcher.land(request)
+    }
+
+    fn landings(&self, branch: &str, batch: &BatchId, since: &CommitId) -> Seen<Vec<FoundLanding>> {
+        seen(self.launcher.landings(branch, batch, since))
+    }
+
+    fn rebase(&self, request: &RebaseRequest) -> Result<RebaseResult, GitError> {
+        self.launcher.rebase(request)
+    }
+
+    fn ship(&self, request: &ShipRequest) -> Result<ShipResult, GitError> {
+        self.launcher.ship(request)
+    }
+
+    fn make_tree(&self, request: &TreeRequest) -> Result<MadeTree, TreeError> {
+        self.launcher.make_tree(request)
+    }
+
+    fn ground(&self, path: &str, branch: &str, integration: &CommitId) -> Seen<Ground> {
+        seen(self.launcher.ground(path, branch, integration).map(Some))
+    }
+
+    fn rescue(&self, request: &RescueRequest) -> Result<Option<String>, GitError> {
+        self.launcher.rescue(request)
+    }
+
+    fn clean_tree(&self, request: &RescueRequest) -> Result<(), GitError> {
+        self.launcher.clean_tree(request)
+    }
+
+    fn remove_tree(&self, request: &RescueRequest) -> Result<Option<String>, RemoveError> {
+        self.launcher.remove_tree(request)
+    }
+
+    fn repository(&self) -> Seen<Repository> {
+        seen(self.launcher.discover())
+    }
+
+    fn version(&self) -> Seen<GitVersion> {
+        seen(self.launcher.version())
     }
 }

@@ -1,125 +1,134 @@
-//! Branches: where they are, and compare-and-swap.
+//! Refs: where they are, and compare-and-swap.
 
-use super::run::SystemGit;
-use crate::domain::fact::{BranchResult, Seen};
-use crate::domain::ids::{BatchId, CommitId, IssueId};
-use crate::engine::ports::{Found, GitFailure};
+use super::run::{Launcher, one_line};
+use crate::domain::fact::BranchResult;
+use crate::domain::ids::CommitId;
+use crate::engine::ports::Seen;
+use crate::engine::ports::git::GitError;
 use std::collections::BTreeMap;
 
-/// What a branch that is to be made stands against.
-const ABSENT: &str = "0000000000000000000000000000000000000000";
+/// How a compare-and-swap of a ref ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Swap {
+    /// The ref is where it was to go.
+    Done,
+    /// It was somewhere else; absent: it does not exist.
+    Lost(Option<CommitId>),
+}
 
-pub(super) fn full(branch: &str) -> String {
+/// The full name of a branch.
+pub(super) fn branch_ref(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-pub(super) fn reference(git: &SystemGit, branch: &str) -> Seen<CommitId> {
-    let name = full(branch);
-    match git.ask(&["for-each-ref", "--format=%(objectname) %(refname)", &name]) {
-        Ok(said) if said.code == 0 => {
-            let text = said.text();
-            let found = text.lines().find_map(|line| {
-                let (commit, refname) = line.split_once(' ')?;
-                (refname == name).then(|| CommitId(commit.to_owned()))
-            });
-            found.map_or(Seen::Absent, Seen::Value)
+/// An answer of git as one of the three answers from outside.
+pub(super) fn seen<T>(answer: Result<Option<T>, GitError>) -> Seen<T> {
+    match answer {
+        Ok(Some(value)) => Seen::Value(value),
+        Ok(None) => Seen::Absent,
+        Err(error) => Seen::Unreachable(error.to_string()),
+    }
+}
+
+impl Launcher {
+    /// Where a ref (full name) is. A broken ref is an error, not an absence.
+    pub(super) fn resolve(&self, name: &str) -> Result<Option<CommitId>, GitError> {
+        let call = self.git("for-each-ref").arg("--format=%(objectname) %(refname)").arg(name);
+        let output = call.output()?;
+        if output.code != Some(0) {
+            return Err(output.failure());
         }
-        Ok(said) => Seen::Unreachable(said.failure("for-each-ref").to_string()),
-        Err(failure) => Seen::Unreachable(failure.to_string()),
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let found = text.lines().find_map(|l| l.split_once(' ').filter(|(_, n)| *n == name));
+        if found.is_none() && output.stderr.contains(name) {
+            let (command, message) = ("for-each-ref".into(), one_line(&output.stderr));
+            return Err(GitError::Failed { command, message });
+        }
+        Ok(found.map(|(id, _)| CommitId(id.to_owned())))
     }
-}
 
-pub(super) fn references(git: &SystemGit, prefix: &str) -> Seen<BTreeMap<String, CommitId>> {
-    let format = "--format=%(objectname) %(refname:strip=2)";
-    match git.ask(&["for-each-ref", format, &full(prefix)]) {
-        Ok(said) if said.code == 0 => Seen::Value(
-            said.text()
-                .lines()
-                .filter_map(|line| line.split_once(' '))
-                .map(|(commit, name)| (name.to_owned(), CommitId(commit.to_owned())))
-                .collect(),
-        ),
-        Ok(said) => Seen::Unreachable(said.failure("for-each-ref").to_string()),
-        Err(failure) => Seen::Unreachable(failure.to_string()),
+    /// Every ref under a full prefix.
+    pub(super) fn under(&self, prefix: &str) -> Result<BTreeMap<String, CommitId>, GitError> {
+        let pattern = prefix.rsplit_once('/').map_or("refs", |(directory, _)| directory);
+        let call = self.git("for-each-ref").arg("--format=%(objectname) %(refname)").arg(pattern);
+        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        let inside = pairs.filter(|(_, name)| name.starts_with(prefix));
+        Ok(inside.map(|(id, name)| (name.to_owned(), CommitId(id.to_owned()))).collect())
     }
-}
 
-/// The tree of a commit.
-pub(super) fn tree_of(git: &SystemGit, commit: &CommitId) -> Result<String, GitFailure> {
-    git.must(&["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")])
-}
+    /// Whether one commit is the other or an ancestor of it; `None` when one of them is missing.
+    pub(super) fn reaches(&self, old: &str, new: &str) -> Result<Option<bool>, GitError> {
+        let output = self.git("merge-base").args(["--is-ancestor", old, new]).output()?;
+        match output.code {
+            Some(0) => Ok(Some(true)),
+            Some(1) => Ok(Some(false)),
+            _ if output.stderr.contains("Not a valid") => Ok(None),
+            _ => Err(output.failure()),
+        }
+    }
 
-pub(super) fn is_ancestor(
-    git: &SystemGit,
-    older: &CommitId,
-    newer: &CommitId,
-) -> Result<bool, GitFailure> {
-    let said = git.ask(&["merge-base", "--is-ancestor", older.as_str(), newer.as_str()])?;
-    match said.code {
-        0 => Ok(true),
-        1 => Ok(false),
-        _ => Err(said.failure("merge-base")),
+    /// A revision as the id of an object of a type; `None` when there is none.
+    pub(super) fn object(&self, revision: &str, kind: &str) -> Result<Option<String>, GitError> {
+        let name = format!("{revision}^{{{kind}}}");
+        let call = self.git("rev-parse").args(["--verify", "--quiet", &name]);
+        let output = call.output()?;
+        match output.code {
+            Some(0) => Ok(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())),
+            Some(1) => Ok(None),
+            _ if output.stderr.contains("Needed a single revision") => Ok(None),
+            _ => Err(output.failure()),
+        }
     }
-}
 
-/// Moves a branch, if it is where it is thought to be. `false`: it is not.
-pub(super) fn swap(
-    git: &SystemGit,
-    branch: &str,
-    new: &CommitId,
-    old: Option<&CommitId>,
-) -> Result<bool, GitFailure> {
-    let old_text = old.map_or(ABSENT, CommitId::as_str);
-    let name = full(branch);
-    let said = git.ask(&["update-ref", "-m", "sched", &name, new.as_str(), old_text])?;
-    if said.code == 0 {
-        return Ok(true);
+    /// Moves a ref if it still is at `old` (`None`: if it does not exist).
+    ///
+    /// A swap that was lost is told from one that failed by looking again. A crash after the
+    /// swap is no loss: the ref is then where it was to go.
+    pub(super) fn swap(
+        &self,
+        name: &str,
+        new: &CommitId,
+        old: Option<&CommitId>,
+    ) -> Result<Swap, GitError> {
+        let before = old.map_or_else(|| "0".repeat(new.0.len()), |c| c.0.clone());
+        let call = self.git("update-ref").args(["-m", "sched"]).args([name, &new.0, &before]);
+        let output = call.output()?;
+        if output.code == Some(0) {
+            return Ok(Swap::Done);
+        }
+        let now = self.resolve(name)?;
+        if now.as_ref() == Some(new) {
+            return Ok(Swap::Done);
+        }
+        if now.as_ref() == old {
+            return Err(output.failure());
+        }
+        Ok(Swap::Lost(now))
     }
-    match reference(git, branch) {
-        Seen::Value(now) if Some(&now) != old => Ok(false),
-        Seen::Absent if old.is_some() => Ok(false),
-        _ => Err(said.failure("update-ref")),
-    }
-}
 
-pub(super) fn create_branch(
-    git: &SystemGit,
-    branch: &str,
-    commit: &CommitId,
-) -> Result<BranchResult, GitFailure> {
-    if swap(git, branch, commit, None)? {
-        return Ok(BranchResult::Made);
+    pub(super) fn create_branch(
+        &self,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<BranchResult, GitError> {
+        let name = branch_ref(branch);
+        match self.swap(&name, commit, None)? {
+            Swap::Done => Ok(BranchResult::Made),
+            Swap::Lost(Some(at)) => Ok(BranchResult::Exists(at)),
+            Swap::Lost(None) => Err(GitError::Missing { name }),
+        }
     }
-    match reference(git, branch) {
-        Seen::Value(now) if now == *commit => Ok(BranchResult::Made),
-        Seen::Value(now) => Ok(BranchResult::Exists(now)),
-        Seen::Absent => Err(GitFailure::Busy(format!("`{branch}` came and went"))),
-        Seen::Unreachable(why) => Err(GitFailure::Failed(why)),
-    }
-}
 
-pub(super) fn landings(
-    git: &SystemGit,
-    branch: &str,
-    since: &CommitId,
-) -> Result<Vec<Found>, GitFailure> {
-    let format = "--format=%H%x00%(trailers:key=Sched-Batch,valueonly,separator=%x2C)%x00\
-                  %(trailers:key=Sched-Member,valueonly,separator=%x2C)%x00";
-    let range = format!("{since}..{}", full(branch));
-    let said = git.ask(&["log", "--reverse", format, &range])?;
-    if said.code != 0 {
-        return Err(said.failure("log"));
+    pub(super) fn delete_ref(&self, name: &str, commit: &CommitId) -> Result<bool, GitError> {
+        let output = self.git("update-ref").args(["-d", name, &commit.0]).output()?;
+        if output.code == Some(0) {
+            return Ok(true);
+        }
+        match self.resolve(name)? {
+            None => Ok(true),
+            Some(now) if now == *commit => Err(output.failure()),
+            Some(_) => Ok(false),
+        }
     }
-    let text = String::from_utf8_lossy(&said.out).into_owned();
-    let fields: Vec<&str> = text.split('\0').map(|f| f.trim_matches('\n')).collect();
-    let found = fields.chunks_exact(3).filter_map(|fields| {
-        let [commit, batch, member] = fields else { return None };
-        let named = !batch.is_empty() && !member.is_empty();
-        named.then(|| Found {
-            batch: BatchId::from(*batch),
-            member: IssueId::from(*member),
-            commit: CommitId::from(*commit),
-        })
-    });
-    Ok(found.collect())
 }

@@ -1,171 +1,226 @@
-//! Unsaved work is never destroyed: before a tree is cleaned or removed, dirty files and commits
-//! that no branch has go on a rescue ref, built with a throw-away index.
+//! Rescue: unsaved work of a tree goes to a ref, and the tree is not touched.
+//!
+//! One commit holds it all: its tree is the files as they are, and its parents are HEAD, the
+//! index (where that differs), commits that no branch or tag reaches, and the same of every
+//! repository inside the tree (`nested`). It is built with a throw-away copy of the
+//! index. Ignored files are no work.
+//!
+//! The ref is named after unit and time and is made only after the commit: a rescue that was
+//! cut off is made again; work that is on a rescue ref already counts as reached.
 
-use super::refs::{full, is_ancestor, reference, tree_of};
-use super::run::SystemGit;
-use super::trees::{Standing, real, standing};
-use crate::domain::event::{Reclaim, ReclaimTree, Reclaimed};
-use crate::domain::fact::Seen;
+use super::commit::{Commit, Person, make_commit_by};
+use super::nested::Nested;
+use super::refs::Swap;
+use super::registry::{Registration, Standing};
+use super::run::{Call, Launcher};
+use super::tree::Head;
 use crate::domain::ids::{CommitId, Unit};
-use crate::engine::ports::GitFailure;
-use std::ffi::OsStr;
+use crate::domain::time::Timestamp;
+use crate::engine::ports::git::{GitError, RescueRequest};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(super) fn reclaim(git: &SystemGit, reclaim: &Reclaim, unit: &Unit) -> Vec<Reclaimed> {
-    match reclaim {
-        Reclaim::Rescue { path, branch } => {
-            let done = rescue(git, unit, Path::new(path), Some(branch)).and_then(|reference| {
-                clean(git, Path::new(path), branch)?;
-                Ok(reference)
-            });
-            vec![said(unit, path, done)]
-        }
-        Reclaim::Remove { root, trees } => {
-            trees.iter().map(|tree| said(&tree.unit, &tree.path, remove(git, root, tree))).collect()
-        }
-    }
+/// Under which all rescue refs are.
+const RESCUE: &str = "refs/sched/rescue";
+
+/// Files in the administration of a tree that name commits of an operation under way.
+const UNDER_WAY: &[&str] = &[
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-merge/orig-head",
+    "rebase-merge/autostash",
+    "rebase-apply/orig-head",
+    "rebase-apply/autostash",
+];
+
+/// A repository whose files are saved: how git is called there, and what its HEAD is.
+pub(super) struct Site<'a> {
+    pub(super) call: Box<dyn Fn(&str) -> Call<'a> + 'a>,
+    pub(super) directory: PathBuf,
+    pub(super) index: PathBuf,
+    pub(super) head: Head,
+    /// Commits that nothing else keeps.
+    pub(super) loose: Vec<CommitId>,
 }
 
-fn said(unit: &Unit, path: &str, done: Result<Option<String>, GitFailure>) -> Reclaimed {
-    let (unit, path) = (unit.clone(), path.to_owned());
-    match done {
-        Ok(rescue) => Reclaimed { unit, path, rescue, done: true, error: None },
-        Err(failure) => {
-            let error = Some(failure.to_string());
-            Reclaimed { unit, path, rescue: None, done: false, error }
-        }
-    }
+/// The name of a rescue ref.
+fn reference(unit: &Unit, time: Timestamp) -> String {
+    let unit = unit.to_string().replace(':', "/");
+    let time: String = time.to_string().chars().filter(|c| !matches!(c, ':' | '-' | '.')).collect();
+    format!("{RESCUE}/{unit}/{time}")
 }
 
-fn failed(what: &str, path: &Path, error: impl std::fmt::Display) -> GitFailure {
-    GitFailure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
-}
-
-/// Puts whatever would be lost on a rescue ref. `None`: nothing would be.
-fn rescue(
-    git: &SystemGit,
-    unit: &Unit,
-    path: &Path,
-    branch: Option<&str>,
-) -> Result<Option<String>, GitFailure> {
-    let head = git.ask_in(path, &["rev-parse", "--verify", "--quiet", "HEAD"], &[])?;
-    if head.code != 0 {
-        return Err(head.failure("rev-parse"));
-    }
-    let head = CommitId(head.text());
-    let tree = snapshot(git, path, &head)?;
-    let dirty = tree != tree_of(git, &head)?;
-    let reached = match branch.map(|branch| reference(git, branch)) {
-        Some(Seen::Value(tip)) => is_ancestor(git, &head, &tip)?,
-        _ => false,
-    };
-    if !dirty && reached {
-        return Ok(None);
-    }
-    let kept = if dirty {
-        let message = format!("unsaved work of {unit}");
-        let args = ["commit-tree", &tree, "-p", head.as_str(), "-m", &message];
-        git.must(&args).map(CommitId)?
-    } else {
-        head
-    };
-    let name = reference_name(unit);
-    git.must(&["update-ref", "-m", "sched: rescue", &name, kept.as_str()])?;
-    Ok(Some(name))
-}
-
-/// The tree of everything that is in a directory now, ignored files apart.
-fn snapshot(git: &SystemGit, path: &Path, head: &CommitId) -> Result<String, GitFailure> {
-    let scratch = tempfile::tempdir().map_err(|e| failed("make a directory for", path, e))?;
-    let index = scratch.path().join("index");
-    let more: [(&str, &OsStr); 1] = [("GIT_INDEX_FILE", index.as_os_str())];
-    for args in [vec!["read-tree", head.as_str()], vec!["add", "-A"]] {
-        let said = git.ask_in(path, &args, &more)?;
-        if said.code != 0 {
-            return Err(said.failure(args[0]));
+impl Launcher {
+    pub(super) fn rescue(&self, request: &RescueRequest) -> Result<Option<String>, GitError> {
+        let place = self.place(&request.path, &request.root)?;
+        match self.standing(&place)? {
+            Standing::Absent => Ok(None),
+            Standing::Whole(tree) => self.rescue_tree(request, &tree, true),
+            Standing::HalfMade(tree) => self.rescue_tree(request, &tree, false),
+            Standing::Orphan(admin) => {
+                let tree = self.register_again(&place, &admin, request.branch.as_deref())?;
+                self.rescue_tree(request, &tree, true)
+            }
+            Standing::Foreign(reason) => {
+                Err(GitError::Refused { path: request.path.clone(), reason })
+            }
         }
     }
-    let said = git.ask_in(path, &["write-tree"], &more)?;
-    if said.code == 0 { Ok(said.text()) } else { Err(said.failure("write-tree")) }
-}
 
-fn reference_name(unit: &Unit) -> String {
-    let unit = unit.to_string().replace(':', "/").replace('@', "-");
-    format!("refs/sched/rescue/{unit}/{}", chrono::Utc::now().timestamp_millis())
-}
-
-/// Puts a tree back on its branch, clean.
-fn clean(git: &SystemGit, path: &Path, branch: &str) -> Result<(), GitFailure> {
-    let steps: [&[&str]; 2] = [&["checkout", "--quiet", "--force", branch], &["clean", "-fdq"]];
-    for step in steps {
-        let said = git.ask_in(path, step, &[])?;
-        if said.code != 0 {
-            return Err(said.failure(step[0]));
-        }
-    }
-    let head = git.ask_in(path, &["symbolic-ref", "--quiet", "HEAD"], &[])?;
-    if head.text() == full(branch) {
-        return Ok(());
-    }
-    Err(failed("put back", path, format!("its HEAD is {}", head.text())))
-}
-
-fn remove(git: &SystemGit, root: &str, tree: &ReclaimTree) -> Result<Option<String>, GitFailure> {
-    let path = Path::new(&tree.path);
-    if !real(path).starts_with(real(Path::new(root))) {
-        return Err(failed("remove", path, format!("it is not under `{root}`")));
-    }
-    let rescued = match standing(git, path)? {
-        Standing::Ours => {
-            // a check tree is the scheduler's own; nobody works in it
-            let branch = tree.branch.as_deref();
-            let rescued = match branch {
-                Some(branch) => rescue(git, &tree.unit, path, Some(branch))?,
-                None => None,
+    /// Rescues commits, and of a whole tree files too.
+    fn rescue_tree(
+        &self,
+        request: &RescueRequest,
+        tree: &Registration,
+        files: bool,
+    ) -> Result<Option<String>, GitError> {
+        let head = self.head(tree)?;
+        let loose = self.unreached(tree, &head)?;
+        let about = format!("rescue {}: unsaved work in {}", request.unit, request.path);
+        if !files || !self.is_dirty(tree, None)? {
+            let commit = match loose.as_slice() {
+                [] => return Ok(None),
+                [one] => one.clone(),
+                [first, ..] => {
+                    let tree = self.commit(first)?.tree;
+                    self.make_commit(&rescued(tree, loose, request.time, &about))?
+                }
             };
-            remove_registered(git, path)?;
-            rescued
+            return self.keep(request, &commit).map(Some);
         }
-        Standing::HalfMade => {
-            remove_registered(git, path)?;
-            None
+        let site = Site {
+            call: Box::new(|subcommand| self.in_tree(tree, subcommand)),
+            directory: tree.path.clone(),
+            index: tree.admin.join("index"),
+            head,
+            loose,
+        };
+        match self.save(&site, request.time, &about)? {
+            Some(commit) => self.keep(request, &commit).map(Some),
+            None => Ok(None),
         }
-        Standing::Unregistered => {
-            let moved = set_aside(path)?;
-            return Err(failed("remove", path, format!("set aside as `{}`", moved.display())));
+    }
+
+    /// A ref for a rescued commit; another one where its name is taken by other work.
+    fn keep(&self, request: &RescueRequest, commit: &CommitId) -> Result<String, GitError> {
+        let first = reference(&request.unit, request.time);
+        let mut name = first.clone();
+        for n in 2..100 {
+            match self.swap(&name, commit, None)? {
+                Swap::Done => return Ok(name),
+                Swap::Lost(_) => name = format!("{first}-{n}"),
+            }
         }
-        Standing::Absent => {
-            let _ = std::fs::remove_dir(path);
-            git.ask(&["worktree", "prune"])?;
-            None
+        Err(GitError::System { path: name, message: "no free name for a rescue ref".into() })
+    }
+
+    /// Commits of HEAD, or of an operation under way, that no branch, tag or rescue reaches.
+    fn unreached(&self, tree: &Registration, head: &Head) -> Result<Vec<CommitId>, GitError> {
+        let mut found: Vec<CommitId> = head.commit.iter().cloned().collect();
+        for file in UNDER_WAY {
+            let text = fs::read_to_string(tree.admin.join(file)).unwrap_or_default();
+            for line in text.lines() {
+                found.extend(self.object(line.trim(), "commit")?.map(CommitId));
+            }
         }
-        Standing::Foreign => return Err(failed("remove", path, "it is not ours")),
+        let mut loose: Vec<CommitId> = Vec::new();
+        for commit in found {
+            let call = self.git("rev-list").args(["-n", "1", &commit.0, "--not"]);
+            let call = call.args(["--branches", "--tags", "--remotes", "--glob=refs/sched"]);
+            if !loose.contains(&commit) && !call.line()?.is_empty() {
+                loose.push(commit);
+            }
+        }
+        Ok(loose)
+    }
+
+    /// Files, index and loose commits of a repository as one commit there; `None` when there is
+    /// nothing that HEAD does not have.
+    pub(super) fn save(
+        &self,
+        site: &Site<'_>,
+        time: Timestamp,
+        about: &str,
+    ) -> Result<Option<CommitId>, GitError> {
+        let system = |error: std::io::Error| GitError::System {
+            path: std::env::temp_dir().display().to_string(),
+            message: error.to_string(),
+        };
+        let scratch = tempfile::tempdir().map_err(system)?;
+        let index = scratch.path().join("index");
+        let _ = fs::copy(&site.index, &index);
+        let before = match &site.head.commit {
+            Some(commit) => (site.call)("rev-parse").arg(format!("{commit}^{{tree}}")).line().ok(),
+            None => None,
+        };
+        let staged = with_index(site, "write-tree", &index).output()?;
+        let staged = (staged.code == Some(0)).then_some(staged.stdout);
+        let staged = staged.map(|s| String::from_utf8_lossy(&s).trim().to_owned());
+        let nested = self.nested(site, &index)?;
+        let tree = files_as_tree(site, &index, &nested)?;
+        let staged = staged.filter(|s| Some(s) != before.as_ref() && *s != tree);
+        let mut more = self.save_nested(site, &nested, time, about)?;
+        more.extend(site.loose.iter().cloned());
+        let empty = || (site.call)("ls-tree").arg(&tree).line().is_ok_and(|l| l.is_empty());
+        let as_head = before.map_or_else(empty, |before| before == tree);
+        if as_head && staged.is_none() && more.is_empty() {
+            return Ok(None);
+        }
+        let mut parents: Vec<CommitId> = site.head.commit.iter().cloned().collect();
+        if let Some(staged) = staged {
+            let index_of = rescued(staged, parents.clone(), time, &format!("{about} (index)"));
+            parents.push(commit_in(site, &index_of)?);
+        }
+        for commit in more {
+            if !parents.contains(&commit) {
+                parents.push(commit);
+            }
+        }
+        commit_in(site, &rescued(tree, parents, time, about)).map(Some)
+    }
+}
+
+/// The files of a repository, as they are, as a tree. Where the copied index is of no use a
+/// new one is made from HEAD.
+fn files_as_tree(site: &Site<'_>, index: &Path, nested: &[Nested]) -> Result<String, GitError> {
+    let add = || {
+        let call = with_index(site, "add", index).config("core.safecrlf=false");
+        let call = call.config("advice.addEmbeddedRepo=false").config("add.ignoreErrors=false");
+        call.args(["--all", "--", "."]).args(nested.iter().filter_map(Nested::excluded)).bytes()
     };
-    if let Some(parent) = path.parent() {
-        let _ = std::fs::remove_dir(parent); // the batch's own directory, once it is empty
+    if add().is_err() {
+        let _ = fs::remove_file(index);
+        if let Some(commit) = &site.head.commit {
+            with_index(site, "read-tree", index).arg(&commit.0).bytes()?;
+        }
+        add()?;
     }
-    Ok(rescued)
+    with_index(site, "write-tree", index).line()
 }
 
-/// Removes a registered tree, whatever state it is in.
-pub(super) fn remove_registered(git: &SystemGit, path: &Path) -> Result<(), GitFailure> {
-    let text = path.to_string_lossy().into_owned();
-    let said = git.ask(&["worktree", "remove", "--force", "--force", &text])?;
-    if said.code == 0 {
-        return Ok(());
-    }
-    if path.exists() {
-        std::fs::remove_dir_all(path).map_err(|e| failed("remove", path, e))?;
-    }
-    git.ask(&["worktree", "unlock", &text])?;
-    git.must(&["worktree", "prune"]).map(drop)
+/// Makes a commit in the repository whose files are saved.
+pub(super) fn commit_in(site: &Site<'_>, commit: &Commit) -> Result<CommitId, GitError> {
+    make_commit_by((site.call)("commit-tree"), commit)
 }
 
-/// Moves a directory whose registration is gone out of the way; nothing in it is lost.
-pub(super) fn set_aside(path: &Path) -> Result<PathBuf, GitFailure> {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let stamp = chrono::Utc::now().timestamp_millis();
-    let to = path.with_file_name(format!("{name}.left-{stamp}"));
-    std::fs::rename(path, &to).map_err(|e| failed("set aside", path, e))?;
-    Ok(to)
+/// A call in a repository with another index than its own.
+pub(super) fn with_index<'a>(site: &Site<'a>, subcommand: &str, index: &Path) -> Call<'a> {
+    (site.call)(subcommand).env("GIT_INDEX_FILE", index).unbounded()
+}
+
+pub(super) fn rescued(
+    tree: String,
+    parents: Vec<CommitId>,
+    time: Timestamp,
+    about: &str,
+) -> Commit {
+    Commit {
+        tree,
+        parents,
+        author: Person::sched(time),
+        committer: Person::sched(time),
+        encoding: None,
+        message: format!("{}\n", super::message::one_line(about)).into_bytes(),
+    }
 }

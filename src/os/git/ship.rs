@@ -1,232 +1,178 @@
-//! Moves the base branch to the integration tip. Where the base branch is checked out, index and
-//! files go first, then the branch; otherwise the operator's next commit would silently remove
-//! the batch's work.
+//! Shipping: the base branch moves from `old` to `new`, and its checkout with it.
+//!
+//! Where the base branch is checked out, index and files go first and the ref last, as git's own
+//! `receive.denyCurrentBranch=updateInstead` does. Otherwise the operator's next `commit -a`
+//! would silently remove the batch's work. What a crash leaves, and what the next call does:
+//!
+//! | cut off | found | then |
+//! |---|---|---|
+//! | before anything | `old` everywhere | from the start |
+//! | after staging | some paths `new` in index and file | clean: goes on |
+//! | while files are written | files `old` or `new`, perhaps a stale `index.lock` | the same |
+//! | before the swap | `new` everywhere, the ref at `old` | clean: swap |
+//! | after the swap | `new` is an ancestor of the base | shipped |
 
-use super::refs::{full, is_ancestor, reference, swap};
-use super::run::SystemGit;
-use crate::domain::fact::{Seen, ShipResult};
+use super::clean::{Entry, Survey, chunks};
+use super::place::entry;
+use super::refs::{Swap, branch_ref};
+use super::registry::Registration;
+use super::run::{Launcher, Output};
+use crate::domain::fact::ShipResult;
 use crate::domain::ids::CommitId;
-use crate::engine::ports::GitFailure;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use crate::engine::ports::git::{GitError, ShipRequest};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// An `index.lock` older than this that nobody holds open is a dead process's.
-const STALE_LOCK: Duration = Duration::from_secs(60);
-
-pub(super) fn ship(
-    git: &SystemGit,
-    base: &str,
-    old: &CommitId,
-    new: &CommitId,
-) -> Result<ShipResult, GitFailure> {
-    let now = match reference(git, base) {
-        Seen::Value(now) => now,
-        Seen::Absent => return Err(GitFailure::Failed(format!("branch `{base}` is gone"))),
-        Seen::Unreachable(why) => return Err(GitFailure::Failed(why)),
-    };
-    if is_ancestor(git, new, &now)? {
-        return Ok(ShipResult::Shipped);
-    }
-    if now != *old {
-        return Ok(ShipResult::BaseMoved(now));
-    }
-    for checkout in checkouts(git, base)? {
-        if let Some(path) = update(git, &checkout, old, new)? {
+impl Launcher {
+    pub(super) fn ship(&self, request: &ShipRequest) -> Result<ShipResult, GitError> {
+        let name = branch_ref(&request.base);
+        let Some(now) = self.resolve(&name)? else { return Err(GitError::Missing { name }) };
+        if self.reaches(&request.new.0, &now.0)? == Some(true) {
+            return Ok(ShipResult::Shipped);
+        }
+        if now != request.old {
+            return Ok(ShipResult::BaseMoved(now));
+        }
+        if let Some(path) = self.rebasing(&name)? {
             return Ok(ShipResult::Dirty(path));
         }
-    }
-    crate::crash::point("ship-files");
-    if swap(git, base, new, Some(old))? {
-        return Ok(ShipResult::Shipped);
-    }
-    match reference(git, base) {
-        Seen::Value(now) => Ok(ShipResult::BaseMoved(now)),
-        _ => Err(GitFailure::Failed(format!("branch `{base}` is gone"))),
-    }
-}
-
-/// The working trees that have a branch checked out.
-fn checkouts(git: &SystemGit, base: &str) -> Result<Vec<PathBuf>, GitFailure> {
-    let said = git.ask(&["worktree", "list", "--porcelain", "-z"])?;
-    let wanted = format!("branch {}", full(base));
-    let mut found = Vec::new();
-    let mut path = None;
-    for record in said.records() {
-        if let Some(named) = record.strip_prefix("worktree ") {
-            path = Some(PathBuf::from(named));
-        } else if record == wanted {
-            found.extend(path.clone().filter(|p| p.join(".git").exists()));
+        let checkouts = self.checkouts_of(&name)?;
+        let mut plans = Vec::new();
+        for checkout in &checkouts {
+            self.unlocked(checkout)?;
+            match self.survey(checkout, request)? {
+                Survey::Clean(stage) => plans.push((checkout, stage)),
+                Survey::Dirty(path) => return Ok(ShipResult::Dirty(text(&path))),
+            }
+        }
+        for (checkout, stage) in &plans {
+            if let Some(path) = self.switch(checkout, stage, request)? {
+                return Ok(ShipResult::Dirty(path));
+            }
+        }
+        crate::crash::point("ship-files");
+        match self.swap(&name, &request.new, Some(&request.old))? {
+            Swap::Done => Ok(ShipResult::Shipped),
+            Swap::Lost(now) => {
+                for checkout in &checkouts {
+                    // somebody was faster: their checkout goes back to what they moved from
+                    self.two_trees(checkout, &request.new, &request.old, false)?;
+                }
+                now.map(ShipResult::BaseMoved).ok_or(GitError::Missing { name })
+            }
         }
     }
-    Ok(found)
-}
 
-/// One path that differs between two trees: mode and blob on either side, `None` where absent.
-struct Change {
-    old: Option<(String, String)>,
-    new: Option<(String, String)>,
-}
-
-/// `:<old mode> <new mode> <old blob> <new blob> <status>` NUL `<path>` NUL.
-fn raw(records: impl Iterator<Item = String>) -> BTreeMap<String, Change> {
-    let mut changes = BTreeMap::new();
-    let mut meta: Option<String> = None;
-    for record in records {
-        let Some(line) = meta.take() else {
-            meta = Some(record);
-            continue;
-        };
-        let words: Vec<&str> = line.trim_start_matches(':').split(' ').collect();
-        let side = |mode: usize, blob: usize| {
-            let (mode, blob) = (words.get(mode)?, words.get(blob)?);
-            (*mode != "000000").then(|| ((*mode).to_owned(), (*blob).to_owned()))
-        };
-        changes.insert(record, Change { old: side(0, 2), new: side(1, 3) });
-    }
-    changes
-}
-
-fn raw_of(
-    git: &SystemGit,
-    dir: &Path,
-    args: &[&str],
-) -> Result<BTreeMap<String, Change>, GitFailure> {
-    let said = git.ask_in(dir, args, &[])?;
-    if said.code != 0 {
-        return Err(said.failure(args.first().copied().unwrap_or_default()));
-    }
-    Ok(raw(said.records()))
-}
-
-/// Brings one checkout from `old` to `new`. The path that is in the way, if one is: then nothing
-/// has moved.
-fn update(
-    git: &SystemGit,
-    dir: &Path,
-    old: &CommitId,
-    new: &CommitId,
-) -> Result<Option<String>, GitFailure> {
-    remove_stale_lock(git, dir);
-    if let Some(busy) = under_way(git, dir)? {
-        return Ok(Some(busy));
-    }
-    let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", old.as_str(), new.as_str()];
-    let changes = raw_of(git, dir, &args)?;
-    git.ask_in(dir, &["update-index", "-q", "--refresh"], &[])?;
-    let cached = ["diff-index", "--cached", "-z", "--raw", "--no-renames", old.as_str()];
-    let staged = raw_of(git, dir, &cached)?;
-    for (path, found) in &staged {
-        let same = changes.get(path).is_some_and(|change| change.new == found.new);
-        if !same {
-            return Ok(Some(path.clone()));
+    /// Index and files of a checkout go from `old` to `new`; the path that is in the way, if
+    /// one is.
+    fn switch(
+        &self,
+        checkout: &Registration,
+        stage: &[(Vec<u8>, Option<Entry>)],
+        request: &ShipRequest,
+    ) -> Result<Option<String>, GitError> {
+        self.stage(checkout, stage)?;
+        // stale times in the index would look like changes; an exit code only says there are any
+        let refresh = ["-q", "--really-refresh", "--ignore-submodules"];
+        self.in_tree(checkout, "update-index").args(refresh).unbounded().output()?;
+        let tried = self.two_trees(checkout, &request.old, &request.new, true)?;
+        if tried.code != Some(0) {
+            let path = in_the_way(&tried.stderr);
+            return if path.is_some() { Ok(path) } else { Err(tried.failure()) };
         }
+        let done = self.two_trees(checkout, &request.old, &request.new, false)?;
+        if done.code == Some(0) { Ok(None) } else { Err(done.failure()) }
     }
-    for path in raw_of(git, dir, &["diff-files", "-z", "--raw"])?.keys() {
-        if !changes.contains_key(path) {
-            return Ok(Some(path.clone()));
+
+    /// Gives paths the index entries that their files already have.
+    fn stage(
+        &self,
+        checkout: &Registration,
+        stage: &[(Vec<u8>, Option<Entry>)],
+    ) -> Result<(), GitError> {
+        for chunk in chunks(stage, |(path, _)| path.len()) {
+            let mut call = self.in_tree(checkout, "update-index").args(["--add", "--replace"]);
+            for (path, held) in chunk {
+                if let Some(Entry { mode, id }) = held {
+                    let mut info = OsString::from(format!("{mode},{id},"));
+                    info.push(OsStr::from_bytes(path));
+                    call = call.arg("--cacheinfo").arg(info);
+                }
+            }
+            let gone = chunk.iter().filter(|(_, held)| held.is_none());
+            let gone: Vec<&OsStr> = gone.map(|(path, _)| OsStr::from_bytes(path)).collect();
+            if !gone.is_empty() {
+                call = call.arg("--force-remove").arg("--").args(gone);
+            }
+            call.unbounded().bytes()?;
         }
+        Ok(())
     }
-    for (path, change) in &changes {
-        if !stage(git, dir, path, change, staged.contains_key(path))? {
-            return Ok(Some(path.clone()));
+
+    fn two_trees(
+        &self,
+        checkout: &Registration,
+        from: &CommitId,
+        to: &CommitId,
+        only_try: bool,
+    ) -> Result<Output, GitError> {
+        let call = self.in_tree(checkout, "read-tree").args(only_try.then_some("-n"));
+        call.args(["-m", "-u", &from.0, &to.0]).unbounded().output()
+    }
+
+    /// Where a branch is checked out: each tree with its administration.
+    fn checkouts_of(&self, name: &str) -> Result<Vec<Registration>, GitError> {
+        let registered = self.registrations()?;
+        let mut found = Vec::new();
+        for checkout in self.checkouts()? {
+            if checkout.bare || !checkout.path.exists() || checkout.head.as_deref() != Some(name) {
+                continue;
+            }
+            let same = |r: &&Registration| entry(&r.path).is_ok_and(|p| p == checkout.path);
+            let admin = match registered.iter().find(same).filter(|_| !checkout.main) {
+                Some(registration) => registration.admin.clone(),
+                None => self.common_dir()?,
+            };
+            found.push(Registration { admin, path: checkout.path, locked: None });
         }
+        Ok(found)
     }
-    git.ask_in(dir, &["update-index", "-q", "--refresh"], &[])?;
-    let dry = ["read-tree", "-n", "-m", "-u", old.as_str(), new.as_str()];
-    let said = git.ask_long(dir, &dry)?;
-    if said.code != 0 {
-        return Ok(Some(named_in(&said.err)));
-    }
-    let said = git.ask_long(dir, &["read-tree", "-m", "-u", old.as_str(), new.as_str()])?;
-    if said.code == 0 { Ok(None) } else { Err(said.failure("read-tree")) }
-}
 
-/// Whether a changed path has the content of `old` or of `new`; with `new`'s it is staged, with
-/// `old`'s the index says so too. `staged`: the index has `new`'s already.
-fn stage(
-    git: &SystemGit,
-    dir: &Path,
-    path: &str,
-    change: &Change,
-    staged: bool,
-) -> Result<bool, GitFailure> {
-    let found = content(git, dir, path)?;
-    let is = |side: &Option<(String, String)>| match (side, &found) {
-        (None, None) => true,
-        (Some((_, blob)), Some(found)) => blob == found,
-        _ => false,
-    };
-    let (to, there) = if is(&change.new) {
-        (&change.new, staged)
-    } else if is(&change.old) {
-        (&change.old, !staged)
-    } else {
-        return Ok(false);
-    };
-    if there {
-        return Ok(true);
-    }
-    let said = match to {
-        Some((mode, blob)) => {
-            let info = format!("{mode},{blob},{path}");
-            git.ask_in(dir, &["update-index", "--add", "--cacheinfo", &info], &[])?
+    /// The tree in which somebody rebases a branch: HEAD is detached there, and the branch goes
+    /// back to it when that ends.
+    fn rebasing(&self, name: &str) -> Result<Option<String>, GitError> {
+        let mut all = vec![self.common_dir()?];
+        all.extend(self.registrations()?.into_iter().map(|r| r.admin));
+        for admin in all {
+            for operation in ["rebase-merge", "rebase-apply"] {
+                let head = fs::read_to_string(admin.join(operation).join("head-name"));
+                if head.is_ok_and(|head| head.trim() == name) {
+                    return Ok(Some(operation.to_owned()));
+                }
+            }
         }
-        None => git.ask_in(dir, &["update-index", "--force-remove", "--", path], &[])?,
-    };
-    if said.code == 0 { Ok(true) } else { Err(said.failure("update-index")) }
-}
-
-/// The blob that a file would be, without writing it; `None` where there is no file.
-fn content(git: &SystemGit, dir: &Path, path: &str) -> Result<Option<String>, GitFailure> {
-    let file = dir.join(path);
-    let Ok(meta) = std::fs::symlink_metadata(&file) else { return Ok(None) };
-    if meta.is_dir() {
-        return Ok(Some("a directory".into()));
+        Ok(None)
     }
-    if meta.is_symlink() {
-        let target = std::fs::read_link(&file)
-            .map_err(|error| GitFailure::Failed(format!("`{path}`: {error}")))?;
-        let scratch = tempfile::NamedTempFile::new()
-            .and_then(|file| {
-                std::fs::write(file.path(), target.as_os_str().as_encoded_bytes())?;
-                Ok(file)
-            })
-            .map_err(|error| GitFailure::Failed(error.to_string()))?;
-        let name = scratch.path().to_string_lossy().into_owned();
-        return git.must(&["hash-object", "--no-filters", "--", &name]).map(Some);
-    }
-    let said = git.ask_in(dir, &["hash-object", "--", path], &[])?;
-    if said.code == 0 { Ok(Some(said.text())) } else { Err(said.failure("hash-object")) }
-}
 
-/// A merge, rebase or pick that somebody has begun there.
-fn under_way(git: &SystemGit, dir: &Path) -> Result<Option<String>, GitFailure> {
-    let said = git.ask_in(dir, &["rev-parse", "--absolute-git-dir"], &[])?;
-    let git_dir = PathBuf::from(said.text());
-    let signs = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
-    Ok(signs.iter().find(|sign| git_dir.join(sign).exists()).map(|sign| (*sign).to_owned()))
-}
-
-fn named_in(err: &str) -> String {
-    let quoted = err.split('\'').nth(1).map(str::to_owned);
-    quoted.unwrap_or_else(|| "the checkout".to_owned())
-}
-
-fn remove_stale_lock(git: &SystemGit, dir: &Path) {
-    let Ok(said) = git.ask_in(dir, &["rev-parse", "--absolute-git-dir"], &[]) else { return };
-    let lock = PathBuf::from(said.text()).join("index.lock");
-    let age = std::fs::metadata(&lock).and_then(|m| m.modified()).ok();
-    let old = age.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > STALE_LOCK);
-    if old && !held_open(&lock) {
-        let _ = std::fs::remove_file(&lock);
+    /// An index lock that was left behind goes; one that is held is waited for.
+    fn unlocked(&self, checkout: &Registration) -> Result<(), GitError> {
+        let lock = checkout.admin.join("index.lock");
+        if lock.exists() && !self.drop_stale_lock(checkout) {
+            return Err(GitError::Locked { path: lock.display().to_string() });
+        }
+        Ok(())
     }
 }
 
-fn held_open(path: &Path) -> bool {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
-    processes.flatten().any(|process| {
-        let Ok(open) = std::fs::read_dir(process.path().join("fd")) else { return false };
-        open.flatten().any(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to == path))
-    })
+/// The path that a refusal of `read-tree` names.
+fn in_the_way(stderr: &str) -> Option<String> {
+    let refused = ["not uptodate", "would be overwritten", "would be removed", "would lose"];
+    let line = stderr.lines().position(|l| refused.iter().any(|r| l.contains(r)))?;
+    let quoted = stderr.lines().nth(line)?.split('\'').nth(1).map(str::to_owned);
+    quoted.or_else(|| stderr.lines().nth(line + 1).map(|l| l.trim().to_owned()))
+}
+
+fn text(path: &[u8]) -> String {
+    OsString::from_vec(path.to_vec()).to_string_lossy().into_owned()
 }

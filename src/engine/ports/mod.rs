@@ -1,12 +1,13 @@
 //! What the engine needs of the world, as traits: real in [`crate::os`], simulated in tests.
 
-use crate::domain::effect::Land;
+pub mod git;
+
+pub use crate::domain::fact::Seen;
+
 use crate::domain::event::{
-    By, DispatchPlanned, DispatchStarted, Exit, Ground, Process, Reclaim, Reclaimed, SuiteReport,
-    Tree, Writer,
+    By, DispatchPlanned, DispatchStarted, Exit, Process, SuiteReport, Writer,
 };
-use crate::domain::fact::{BranchResult, LandResult, RebaseResult, Seen, ShipResult};
-use crate::domain::ids::{BatchId, CommitId, DispatchId, IssueId};
+use crate::domain::ids::DispatchId;
 use crate::domain::time::Now;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -66,98 +67,6 @@ pub trait Runs {
     fn receipt(&self, dispatch: DispatchId) -> Option<Exit>;
     /// The last lines of its output.
     fn output_tail(&self, dispatch: DispatchId) -> String;
-}
-
-/// Why something of git did not happen.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum GitFailure {
-    /// Somebody holds a lock file; later it may work.
-    #[error("{0}")]
-    Busy(String),
-    /// It failed.
-    #[error("{0}")]
-    Failed(String),
-}
-
-/// A rebase of an integration branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RebaseRequest {
-    /// The integration branch.
-    pub branch: String,
-    /// Where it is.
-    pub tip: CommitId,
-    /// What it stands on.
-    pub from: CommitId,
-    /// What it is to stand on.
-    pub onto: CommitId,
-    /// The landed members' commits, in order.
-    pub landed: Vec<(IssueId, CommitId)>,
-}
-
-/// A landing that was found by its trailers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Which batch.
-    pub batch: BatchId,
-    /// Which member.
-    pub member: IssueId,
-    /// Its commit.
-    pub commit: CommitId,
-}
-
-/// Branches and commits, without a tree.
-pub trait Git {
-    /// Where a branch is.
-    fn reference(&self, branch: &str) -> Seen<CommitId>;
-    /// Where all branches under a prefix are.
-    fn references(&self, prefix: &str) -> Seen<BTreeMap<String, CommitId>>;
-    /// Makes a branch, if it is absent.
-    ///
-    /// # Errors
-    /// [`GitFailure`].
-    fn create_branch(&self, branch: &str, commit: &CommitId) -> Result<BranchResult, GitFailure>;
-    /// Lands a member: one possible commit, compare-and-swap.
-    ///
-    /// # Errors
-    /// [`GitFailure`].
-    fn land(&self, land: &Land) -> Result<LandResult, GitFailure>;
-    /// The landings on a branch after a commit, oldest first.
-    ///
-    /// # Errors
-    /// [`GitFailure`].
-    fn landings(&self, branch: &str, since: &CommitId) -> Result<Vec<Found>, GitFailure>;
-    /// Puts landed commits onto another base.
-    ///
-    /// # Errors
-    /// [`GitFailure`].
-    fn rebase(&self, request: &RebaseRequest) -> Result<RebaseResult, GitFailure>;
-    /// Moves the base branch, and its checkout where it has a clean one.
-    ///
-    /// # Errors
-    /// [`GitFailure`].
-    fn ship(&self, base: &str, old: &CommitId, new: &CommitId) -> Result<ShipResult, GitFailure>;
-}
-
-/// Why a tree could not be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeFailure {
-    /// Whether the cause is the member's own branch or path.
-    pub own: bool,
-    /// What happened.
-    pub reason: String,
-}
-
-/// Working trees; used under `worktree.lock`, by supervisors only.
-pub trait Trees {
-    /// Makes a tree, or makes it fit for use again.
-    ///
-    /// # Errors
-    /// [`TreeFailure`].
-    fn make(&self, tree: &Tree) -> Result<(), TreeFailure>;
-    /// What a member's tree and branch show. `None`: nobody can tell now.
-    fn ground(&self, tree: &Tree, integration: &str) -> Option<Ground>;
-    /// Does what a built-in reclaim is for.
-    fn reclaim(&self, reclaim: &Reclaim, unit: &crate::domain::ids::Unit) -> Vec<Reclaimed>;
 }
 
 /// What a job needs before its command can run.

@@ -1,0 +1,61 @@
+//! Merges without a working tree, that come out the same wherever they are made.
+//!
+//! What could make them differ is pinned: attributes come from our side's tree and not from
+//! whatever the operator has checked out, renames are found alike whoever's configuration is read.
+
+use super::run::Launcher;
+use crate::domain::ids::CommitId;
+use crate::engine::ports::git::GitError;
+
+const PINNED: &[&str] = &[
+    "merge.renames=true",
+    "diff.renames=true",
+    "merge.directoryRenames=conflict",
+    "merge.renameLimit=7000",
+    "merge.conflictStyle=merge",
+    "merge.renormalize=false",
+    "merge.default=text",
+    "core.attributesFile=/dev/null",
+];
+
+/// What a merge gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Merged {
+    /// A tree.
+    Tree(String),
+    /// Paths in conflict, sorted.
+    Conflict(Vec<String>),
+}
+
+impl Launcher {
+    /// Merges two commits; with `base`, as if that were their merge base.
+    pub(super) fn merge(
+        &self,
+        base: Option<&CommitId>,
+        ours: &CommitId,
+        theirs: &CommitId,
+    ) -> Result<Merged, GitError> {
+        let mut call = self.git("merge-tree").env("GIT_ATTR_SOURCE", ours.as_str());
+        for setting in PINNED {
+            call = call.config(setting);
+        }
+        call = call.args(["--write-tree", "-z", "--no-messages", "--name-only"]);
+        call = match base {
+            Some(base) => call.arg(format!("--merge-base={base}")),
+            None => call.arg("--allow-unrelated-histories"),
+        };
+        let output = call.args([ours.as_str(), theirs.as_str()]).output()?;
+        let mut fields = output.stdout.split(|b| *b == 0).filter(|f| !f.is_empty());
+        let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+        match (output.code, fields.next()) {
+            (Some(0), Some(tree)) => Ok(Merged::Tree(text(tree))),
+            (Some(1), Some(_)) => {
+                let mut paths: Vec<String> = fields.map(text).collect();
+                paths.sort();
+                paths.dedup();
+                Ok(Merged::Conflict(paths))
+            }
+            _ => Err(output.failure()),
+        }
+    }
+}
