@@ -87,7 +87,10 @@ impl Context {
     pub fn session(&self, role: Writer) -> Result<Session<'_>, CliError> {
         let dir = self.state_dir()?;
         let absolute = dir.canonicalize().unwrap_or(dir);
-        Ok(Session::open(&absolute, &self.clock, role)?)
+        let mut session = Session::open(&absolute, &self.clock, role)?;
+        let wait = std::env::var("SCHED_TEST_LOCK_WAIT_MS").ok().and_then(|ms| ms.parse().ok());
+        session.lock_wait = wait.map_or(session.lock_wait, std::time::Duration::from_millis);
+        Ok(session)
     }
 }
 

@@ -90,6 +90,7 @@ fn queue(event: &Event) -> Option<String> {
         }
         Event::IssueDone(e) => format!("issue {} done", e.issue),
         Event::IssueFailed(e) => format!("issue {} failed: {}", e.issue, e.reason),
+        Event::IssueStopped(e) if e.reason == "stopped" => format!("issue {} stopped", e.issue),
         Event::IssueStopped(e) => format!("issue {} stopped: {}", e.issue, e.reason),
         Event::IssueBlocked(e) => format!("issue {} blocked on {}", e.issue, e.reason),
         Event::IssueUnblocked(e) => format!("issue {} no longer blocked on {}", e.issue, e.reason),
@@ -169,7 +170,8 @@ fn member(event: &Event) -> Option<String> {
         Event::MemberAssigned(e) => format!("batch {}: member {} begins", e.batch, e.member),
         Event::GatesPlanned(e) => {
             let (member, tip, gates) = (&e.member, e.tip.short(), e.gates.len());
-            format!("batch {}: member {member} at {tip} goes to {gates} gates", e.batch)
+            let word = if gates == 1 { "gate" } else { "gates" };
+            format!("batch {}: member {member} at {tip} goes to {gates} {word}", e.batch)
         }
         Event::MemberVerified(e) => format!("batch {}: member {} verified", e.batch, e.member),
         Event::LandingPlanned(e) => {
@@ -226,6 +228,7 @@ fn batch(event: &Event) -> Option<String> {
             e.0.batch, e.0.reason, e.0.evictions, e.0.members, e.0.threshold
         ),
         Event::UnitStopping(e) => format!("{} ends: {}", e.unit, e.reason),
+        Event::BatchStopped(e) if e.reason == "stopped" => format!("batch {} stopped", e.batch),
         Event::BatchStopped(e) => format!("batch {} stopped: {}", e.batch, e.reason),
         Event::BatchShipping(e) => {
             format!("batch {}: {} goes {} → {}", e.batch, e.base, e.old.short(), e.new.short())

@@ -122,7 +122,10 @@ impl<'a> Session<'a> {
         let mut locked = self.journal.lock(self.lock_wait, &holder)?;
         self.catch_up(&mut locked)?;
         self.check_draft()?;
-        if !matches!(input, Input::Command(Command::Create(..) | Command::Adopt { .. })) {
+        let anywhere = |command: &Command| {
+            matches!(command, Command::Create(..) | Command::Adopt { .. } | Command::Repaired(..))
+        };
+        if !matches!(input, Input::Command(command) if anywhere(command)) {
             self.check_place(&mut locked)?;
         }
         self.decide(&mut locked, input)

@@ -125,6 +125,12 @@ pub(super) fn repair(context: &Context, from_seq: u64, yes: bool) -> Result<u8, 
         .detail("their bytes go to quarantine, and the units they name are blocked")
         .remedy(format!("sched journal repair --from-seq {from_seq} --yes")));
     }
+    let found = verify::state_dir(&dir);
+    let last = found.head.as_ref().map_or(0, |head| head.0);
+    if found.ok() && from_seq > last {
+        return Err(CliError::no_such(format!("there is no entry {from_seq}: the last is {last}"))
+            .detail("the journal is as it was written: there is nothing to repair"));
+    }
     let holder = format!("sched journal repair (pid {})", std::process::id());
     let cut = repair::cut(&dir, from_seq, &holder)?;
     let _ = std::fs::remove_file(dir.join("projection.sqlite"));

@@ -12,6 +12,9 @@ use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(200);
 
+/// From this likeness on a name is worth a guess.
+const CLOSE: f64 = 0.8;
+
 /// Which events are wanted.
 struct Filter {
     unit: Option<Unit>,
@@ -25,15 +28,11 @@ impl Filter {
         let unit = unit.map(str::parse::<Unit>).transpose().map_err(|e| usage(&e))?;
         let since = since.map(str::parse::<Timestamp>).transpose().map_err(|e| usage(&e))?;
         if let Some(kind) = kind.filter(|kind| !Event::NAMES.contains(kind)) {
-            let near = Event::NAMES
-                .iter()
-                .max_by(|a, b| {
-                    strsim::jaro_winkler(a, kind).total_cmp(&strsim::jaro_winkler(b, kind))
-                })
-                .copied()
-                .unwrap_or_default();
-            return Err(CliError::usage(format!("there is no event `{kind}`"))
-                .detail(format!("did you mean `{near}`?")));
+            let error = CliError::usage(format!("there is no event `{kind}`"));
+            return Err(match nearest(kind) {
+                Some(near) => error.detail(format!("did you mean `{near}`?")),
+                None => error.detail("see the names in journal-schema/, or in:  sched log --json"),
+            });
         }
         Ok(Self { unit, since, kind: kind.map(str::to_owned) })
     }
@@ -43,6 +42,13 @@ impl Filter {
             && self.kind.as_deref().is_none_or(|kind| kind == event.name())
             && self.unit.as_ref().is_none_or(|unit| prose::mentions(event, unit))
     }
+}
+
+/// The event's name that was probably meant.
+fn nearest(kind: &str) -> Option<&'static str> {
+    let likeness = |name: &str| strsim::jaro_winkler(name, kind);
+    let near = Event::NAMES.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(near) >= CLOSE).then_some(near)
 }
 
 pub(super) fn run(

@@ -12,6 +12,11 @@ use std::collections::BTreeMap;
 
 pub(super) fn run(context: &Context, args: &PostArgs) -> Result<u8, CliError> {
     let Some(dispatch) = context.dispatch else {
+        if let Some(text) = std::env::var_os("SCHED_DISPATCH") {
+            let text = text.to_string_lossy().into_owned();
+            return Err(CliError::usage(format!("SCHED_DISPATCH is `{text}`, which is no id"))
+                .detail("expected the UUID of a dispatch, as sched sets it"));
+        }
         return Err(CliError::usage("`sched post` is for agents: there is no SCHED_DISPATCH here")
             .detail("it is set in the environment of whatever sched runs"));
     };

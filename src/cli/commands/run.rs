@@ -9,9 +9,10 @@ use crate::domain::rules::next_due;
 use crate::domain::{owed, wants};
 use crate::engine::Session;
 use crate::journal::Position;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(50);
@@ -20,9 +21,10 @@ pub(super) fn run(context: &Context, until_idle: bool, interval: &str) -> Result
     context.refuse_inside("run")?;
     let interval = humantime::parse_duration(interval)
         .map_err(|error| CliError::usage(format!("`{interval}` is not a duration: {error}")))?;
-    let told = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
-        signal_hook::flag::register(signal, Arc::clone(&told))?;
+    let told = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGTERM, SIGINT] {
+        let number = usize::try_from(signal).unwrap_or_default();
+        signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?;
     }
     let mut session = context.session(Writer::Tick)?;
     let mut said = session.position().clone();
@@ -30,10 +32,11 @@ pub(super) fn run(context: &Context, until_idle: bool, interval: &str) -> Result
         locked_tick(context, &mut session, Duration::from_millis(100))?;
         session.refresh()?;
         said = say_new(context, &session, &said)?;
-        if told.load(Ordering::Relaxed) {
+        let signal = told.load(Ordering::Relaxed);
+        if signal != 0 {
             let text = "ticking has ended; the work goes on (see: sched status)";
             output::error_line(text, &context.global);
-            return Ok(130);
+            return Ok(u8::try_from(128 + signal).unwrap_or(130));
         }
         if until_idle && is_idle(&session) {
             let attention = status::attention(&session.state);
@@ -55,13 +58,13 @@ fn wait(
     session: &mut Session<'_>,
     said: &Position,
     interval: Duration,
-    told: &AtomicBool,
+    told: &AtomicUsize,
 ) -> Result<Position, CliError> {
     let begun = Instant::now();
     let due = next_due(&session.state, &session.clock().now()).unwrap_or(interval);
     let time = due.clamp(LOOK, interval.max(LOOK));
     let mut said = said.clone();
-    while begun.elapsed() < time && !told.load(Ordering::Relaxed) {
+    while begun.elapsed() < time && told.load(Ordering::Relaxed) == 0 {
         std::thread::sleep(LOOK);
         if session.has_grown() {
             session.refresh()?;

@@ -8,6 +8,7 @@ use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::engine::Session;
 use crate::journal::Position;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 pub(super) fn run(context: &Context, what: &str) -> Result<u8, CliError> {
     let session = context.session(Writer::Operator)?;
@@ -127,21 +128,26 @@ pub(super) fn why(context: &Context, unit: &str) -> Result<u8, CliError> {
     let session = context.session(Writer::Operator)?;
     let mut chain: Vec<(Entry, Vec<Event>)> = Vec::new();
     let names = names(&session, &unit);
-    let mut known = false;
+    let mut dispatches: BTreeSet<DispatchId> = BTreeSet::new();
     session.journal().read(&Position::start(), |entry, _, _| {
-        let about: Vec<Event> = entry
-            .events
-            .iter()
-            .filter(|event| names.iter().any(|unit| prose::mentions(event, unit)))
-            .cloned()
-            .collect();
-        known |= !about.is_empty();
+        let mut about: Vec<Event> = Vec::new();
+        for event in &entry.events {
+            let dispatch = prose::dispatch_of(event);
+            let named = names.iter().any(|unit| prose::mentions(event, unit));
+            // how a dispatch began and ended names the dispatch only
+            if named || dispatch.is_some_and(|id| dispatches.contains(&id)) {
+                about.push(event.clone());
+            }
+            if let (true, Event::DispatchPlanned(plan)) = (named, event) {
+                dispatches.insert(plan.dispatch);
+            }
+        }
         if !about.is_empty() {
             chain.push((entry.clone(), about));
         }
         Ok(())
     })?;
-    if !known {
+    if chain.is_empty() {
         return Err(CliError::no_such(format!("there is no {unit}"))
             .remedy("see what there is:  sched status"));
     }

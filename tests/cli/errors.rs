@@ -1,0 +1,45 @@
+//! Where there is nothing, where a lock is held, and what doctor says.
+
+use crate::environment::{TestEnvironment, snapshot, snapshot_text};
+use std::fs::File;
+
+#[test]
+fn without_a_journal_every_command_ends_with_exit_code_4() {
+    let environment = TestEnvironment::new();
+    let cases: &[&[&str]] = &[
+        &["status"],
+        &["tick"],
+        &["enqueue", "--issues", "1"],
+        &["log"],
+        &["pause"],
+        &["journal", "replay"],
+        &["show", "1"],
+    ];
+    for case in cases {
+        let said = environment.sched(case);
+        assert_eq!((said.code, said.stdout.as_str()), (4, ""), "{case:?}: {}", said.text());
+    }
+    let home = environment.sched_in("home", &["status"]);
+    snapshot_text("no_journal", &[environment.sched(&["status"]).text(), home.text()].join("\n"));
+}
+
+#[test]
+fn a_lock_that_is_held_is_an_error_that_names_its_holder() {
+    let environment = TestEnvironment::initialized();
+    let lock = File::options().write(true).open(environment.state("lock")).unwrap();
+    fs4::FileExt::lock(&lock).unwrap();
+    let said = environment.sched_with("SCHED_TEST_LOCK_WAIT_MS", "50", &["pause"]);
+    assert_eq!(said.code, 6);
+    assert!(said.stderr.contains("is held by sched (pid "), "{}", said.stderr);
+    assert_eq!(environment.sched(&["status"]).code, 0, "reading takes no lock");
+}
+
+#[test]
+fn doctor_names_each_finding_and_its_cure() {
+    let environment = TestEnvironment::initialized();
+    snapshot("doctor", &environment.sched(&["doctor"]));
+    std::fs::remove_file(environment.path("bin/agent")).unwrap();
+    snapshot("doctor_program", &environment.sched(&["doctor"]));
+    let document = environment.json(&["doctor", "--json"]);
+    assert_eq!(document["schema"], "sched.doctor/v1");
+}
