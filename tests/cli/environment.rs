@@ -26,7 +26,7 @@ const FILTERS: &[(&str, &str)] = &[
     (r"git \d+\.\d+", "git [version]"),
     (r"byte \d+", "byte [offset]"),
     (r#""offset":\d+"#, r#""offset":"[offset]""#),
-    (r" {3,}(-|\[time\])", "   $1"),
+    (r"repaired: \d+ bytes", "repaired: [bytes] bytes"),
 ];
 
 /// What a run of the program said, as one text.

@@ -1,6 +1,7 @@
 //! `sched journal verify | replay | repair`, and every command on a journal that is not well.
 
 use crate::environment::{TestEnvironment, snapshot, snapshot_text};
+use sha2::{Digest, Sha256};
 use std::fs;
 
 fn with_entries() -> TestEnvironment {
@@ -89,9 +90,26 @@ fn a_copy_can_be_repaired_and_then_adopted() {
     assert_eq!(run(&["journal", "verify"]), 0);
 }
 
+/// Appends an entry like the last one, of a version that does not exist yet.
+fn append_newer(environment: &TestEnvironment) {
+    let path = environment.state("journal.jsonl");
+    let mut text = fs::read_to_string(&path).unwrap();
+    let last = text.lines().last().unwrap();
+    let (body, tail) = last.rsplit_once(",\"hash\":\"").unwrap();
+    let (before, _) = body.rsplit_once("\"prev\":\"").unwrap();
+    let before = before.replacen("{\"v\":1,\"seq\":5,", "{\"v\":2,\"seq\":6,", 1);
+    let body = format!("{before}\"prev\":\"{}\"", &tail[..64]);
+    let hash: String = Sha256::digest(&body).iter().map(|b| format!("{b:02x}")).collect();
+    text += &format!("{body},\"hash\":\"{hash}\"}}\n");
+    fs::write(&path, text).unwrap();
+}
+
 #[test]
 fn a_newer_journal_is_refused_with_exit_code_7() {
     let environment = with_entries();
-    edit(&environment, "\n{\"v\":1,\"seq\":2", "\n{\"v\":2,\"seq\":2");
+    append_newer(&environment);
+    let before = fs::read(environment.state("journal.jsonl")).unwrap();
     snapshot("journal_newer", &environment.sched(&["pause"]));
+    assert_eq!(environment.sched(&["tick"]).code, 7);
+    assert_eq!(fs::read(environment.state("journal.jsonl")).unwrap(), before);
 }

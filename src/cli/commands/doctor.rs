@@ -108,7 +108,7 @@ fn state_dir(context: &Context, findings: &mut Findings, dir: &Path) {
             return findings.bad("journal", "error", error.message, cure);
         }
     };
-    findings.fine("journal", format!("{} entries", session.state.head.seq));
+    findings.fine("journal", format!("ends with entry {}", session.state.head.seq));
     if matches!(session.journal().head(), Ok(crate::journal::head::Head::Unreadable)) {
         let message = "both slots of `head` are unreadable: how much was acknowledged is unknown";
         findings.bad("head", "warning", message, "the next entry says so and goes on");

@@ -59,7 +59,7 @@ pub fn run(cli: Cli) -> Result<u8, CliError> {
         Command::Doctor => doctor::run(&context),
         Command::Completions { shell } => {
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "sched", &mut text);
+            clap_complete::generate(shell, &mut visible(), "sched", &mut text);
             output::raw(&text).map(|()| 0)
         }
         Command::Man => {
@@ -70,4 +70,11 @@ pub fn run(cli: Cli) -> Result<u8, CliError> {
         Command::Supervise { dispatch } => supervise::run(&context, &dispatch),
         Command::ReclaimTrees { dispatch, dir } => supervise::reclaim(&context, &dispatch, &dir),
     }
+}
+
+/// The command line without what is hidden: a shell would complete that too.
+fn visible() -> clap::Command {
+    let whole = Cli::command();
+    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    clap::Command::new("sched").args(whole.get_arguments()).subcommands(shown)
 }
