@@ -30,8 +30,7 @@ fn start(state: &State, dispatch: &Dispatch, now: &Now) -> Option<Effect> {
     }
     let delay = Duration::from_millis(dispatch.plan.delay_ms);
     let batch = state.batch_of(&dispatch.unit);
-    let waits = dispatch.plan.role == Role::Agent
-        && batch.is_some_and(|b| b.status == BatchStatus::Executing && b.integration.is_none());
+    let waits = dispatch.plan.role == Role::Agent && batch.is_some_and(|b| b.integration.is_none());
     let due = dispatch.planned.remaining(delay, now).is_zero() && !waits;
     due.then_some(Effect::Start { dispatch: dispatch.id })
 }

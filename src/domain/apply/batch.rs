@@ -126,6 +126,9 @@ fn resume(state: &mut State, event: &Event, id: &BatchId) -> Result<(), IllegalE
         return Err(illegal(event, format!("batch {id}"), batch.status.name(), "blocked"));
     };
     batch.status = block.from;
+    if block.reason == "base-moving" {
+        batch.rebases = 0;
+    }
     Ok(())
 }
 
@@ -137,7 +140,8 @@ fn stopping(state: &mut State, event: &Event, e: &UnitStopping) -> Result<(), Il
         Unit::Issue(issue) => {
             let found = issue_mut(state, event, issue)?;
             found.stopping = stopping.clone();
-            if let Some(batch) = found.batch.clone() {
+            let batch = found.batch.clone();
+            if let Some(batch) = batch.filter(|id| state.batches.contains_key(id)) {
                 member_mut(state, event, &batch, issue)?.stopping = stopping;
             }
         }

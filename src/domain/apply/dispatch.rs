@@ -2,12 +2,12 @@
 
 use super::{IllegalEvent, batch_mut, dispatch_mut, illegal, issue_mut};
 use crate::domain::event::{
-    DispatchPlanned, DispatchStarted, Event, Evidence, Exit, MilestonePosted, Role, StopRequested,
-    Tree, Verdict,
+    DispatchPlanned, DispatchStarted, Event, Evidence, Exit, MilestonePosted, Reclaim, Role,
+    StopRequested, Tree, Verdict,
 };
 use crate::domain::ids::{BatchId, DispatchId, Unit};
 use crate::domain::state::{
-    Baseline, Dispatch, IssueStatus, Said, SlotUse, State, Stop, TreeRecord,
+    Baseline, Batch, Dispatch, IssueStatus, Said, SlotUse, State, Stop, TreeRecord,
 };
 use std::sync::Arc;
 
@@ -84,6 +84,16 @@ pub(super) fn batch_of(state: &State, unit: &Unit) -> Option<BatchId> {
     }
 }
 
+/// The batch that a dispatch works for. An issue that was queued again has the same unit name in
+/// each of its implicit batches, so trees tell whose removal it is.
+fn batch_of_dispatch(state: &State, dispatch: &Dispatch) -> Option<BatchId> {
+    let Some(Reclaim::Remove { trees, .. }) = &dispatch.plan.reclaim else {
+        return batch_of(state, &dispatch.unit);
+    };
+    let owns = |b: &&Arc<Batch>| trees.iter().any(|t| b.trees.contains_key(&t.path));
+    state.batches.values().find(owns).map(|b| b.id.clone())
+}
+
 fn plan(state: &mut State, event: &Event, e: &DispatchPlanned) -> Result<(), IllegalEvent> {
     let subject = format!("dispatch {}", e.dispatch);
     if state.dispatches.contains_key(&e.dispatch) {
@@ -122,6 +132,7 @@ fn plan(state: &mut State, event: &Event, e: &DispatchPlanned) -> Result<(), Ill
         milestone_at: None,
         milestones: 0,
         said_done: false,
+        never_ran_before: 0,
         said: Said::default(),
     };
     state.dispatches.insert(e.dispatch, Arc::new(dispatch));
@@ -163,7 +174,8 @@ fn start(state: &mut State, event: &Event, e: &DispatchStarted) -> Result<(), Il
     dispatch.started = Some(e.clone());
     dispatch.started_at = Some(stamp);
     let (unit, tree) = (dispatch.unit.clone(), dispatch.plan.tree.clone());
-    state.health.never_ran = 0;
+    let never_ran = std::mem::take(&mut state.health.never_ran);
+    dispatch_mut(state, event, &e.dispatch)?.never_ran_before = never_ran;
     let (path, branch) = match tree {
         Tree::Member { path, branch, .. } => (path, Some(branch)),
         Tree::Check { path, .. } => (path, None),
@@ -221,28 +233,35 @@ fn end(
     state.dispatches.remove(id);
     let stamp = state.head.stamp.clone();
     let evidence = evidence(&dispatch, verdict, exit, event);
-    let batch_id = batch_of(state, &dispatch.unit);
+    let batch_id = batch_of_dispatch(state, &dispatch);
     if verdict == Verdict::NeverRan {
-        state.health.never_ran += 1;
+        state.health.never_ran = state.health.never_ran.max(dispatch.never_ran_before) + 1;
     }
+    let counted = !exit.is_some_and(|e| e.supervisor);
     match (dispatch.plan.role, batch_id) {
         (Role::Agent, Some(batch)) => {
             let (Unit::Issue(issue) | Unit::Member(_, issue)) = &dispatch.unit else {
                 return Ok(());
             };
             let member = super::member_mut(state, event, &batch, issue)?;
-            member.tally.note(verdict, &stamp);
+            if counted {
+                member.tally.note(verdict, &stamp);
+            }
             member.evidence = evidence;
         }
         (Role::Agent, None) => {
             let Unit::Issue(issue) = &dispatch.unit else { return Ok(()) };
             let issue = issue_mut(state, event, issue)?;
-            issue.tally.note(verdict, &stamp);
+            if counted {
+                issue.tally.note(verdict, &stamp);
+            }
             issue.evidence = evidence;
             issue.dispatch = None;
         }
-        (Role::Gate, Some(batch)) => judged(state, event, &batch, &dispatch, verdict, evidence)?,
-        (Role::Suite, Some(batch)) => {
+        (Role::Gate, Some(batch)) if counted => {
+            judged(state, event, &batch, &dispatch, verdict, evidence)?;
+        }
+        (Role::Suite, Some(batch)) if counted => {
             let batch = batch_mut(state, event, &batch)?;
             let again = matches!(
                 verdict,
@@ -257,7 +276,7 @@ fn end(
             let clean =
                 exit.is_some_and(|e| e.code == Some(0) && e.reclaimed.iter().all(|r| r.done));
             batch.reclaim_failures = if clean { 0 } else { batch.reclaim_failures + 1 };
-            let rescued = clean && dispatch.plan.reclaim.is_some();
+            let rescued = clean && matches!(dispatch.plan.reclaim, Some(Reclaim::Rescue { .. }));
             for member in batch.members.iter_mut().filter(|_| rescued) {
                 if let Some(judging) = &mut member.judging {
                     judging.rescue = false;
@@ -321,23 +340,29 @@ fn judged(
         Tree::Member { commit, .. } | Tree::Check { commit, .. } => commit.clone(),
         Tree::None => return Ok(()),
     };
+    let stamp = state.head.stamp.clone();
     let batch = batch_mut(state, event, batch)?;
     if dispatch.plan.baseline && matches!(verdict, Verdict::Passed | Verdict::Failed) {
         let green = verdict == Verdict::Passed;
         batch.baselines.push(Baseline { gate: gate.clone(), commit, green });
     }
-    if let Some(block) = batch.block.as_mut().filter(|_| dispatch.plan.recheck) {
+    let lost = matches!(
+        verdict,
+        Verdict::Lost | Verdict::HostLost | Verdict::KilledOutside | Verdict::NeverRan
+    );
+    let (Unit::Issue(issue) | Unit::Member(_, issue)) = &dispatch.unit else { return Ok(()) };
+    let found = batch.members.iter_mut().find(|m| m.issue == *issue);
+    let judging = found.and_then(|m| m.judging.as_mut());
+    if let Some(judging) = judging {
+        judging.losses = if lost { judging.losses + 1 } else { 0 };
+    }
+    let again = lost && batch.member(issue).and_then(|m| m.judging.as_ref()).is_some_and(again);
+    if let Some(block) = batch.block.as_mut().filter(|_| dispatch.plan.recheck && !again) {
         block.recheck = false;
     }
-    let (Unit::Issue(issue) | Unit::Member(_, issue)) = &dispatch.unit else { return Ok(()) };
     let Some(member) = batch.members.iter_mut().find(|m| m.issue == *issue) else { return Ok(()) };
+    member.tally.note_tree(verdict, &stamp);
     let Some(judging) = member.judging.as_mut() else { return Ok(()) };
-    judging.losses = match verdict {
-        Verdict::Lost | Verdict::HostLost | Verdict::KilledOutside | Verdict::NeverRan => {
-            judging.losses + 1
-        }
-        _ => 0,
-    };
     if dispatch.plan.baseline {
         return Ok(());
     }
@@ -356,6 +381,11 @@ fn judged(
         _ => {}
     }
     Ok(())
+}
+
+/// Whether a gate that was lost is asked again: the third loss in a row is an answer.
+fn again(judging: &crate::domain::state::Judging) -> bool {
+    judging.losses <= crate::domain::state::LOSSES_AGAIN
 }
 
 fn evidence(dispatch: &Dispatch, verdict: Verdict, exit: Option<&Exit>, event: &Event) -> Evidence {

@@ -45,7 +45,14 @@ pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent
                 let subject = format!("issue {}", e.issue);
                 return Err(illegal(event, subject, issue.status.name(), "blocked"));
             };
-            issue.status = back_to(block.from);
+            let left = matches!(block.from, IssueStatus::Evicted | IssueStatus::HandedBack);
+            if left {
+                issue.batch = None;
+                issue.reason = None;
+                issue.tally = Tally::default();
+            }
+            let open = issue.dispatch.is_some() && block.from == IssueStatus::Dispatched;
+            issue.status = if open { IssueStatus::Dispatched } else { back_to(block.from) };
             Ok(())
         }
         Event::IssueRequeued(e) => {
@@ -62,7 +69,12 @@ pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent
                 Ok(())
             }
             Unit::Issue(issue) | Unit::Member(_, issue) => {
-                issue_mut(state, event, issue)?.priority = e.priority;
+                let found = issue_mut(state, event, issue)?;
+                found.priority = e.priority;
+                let own = found.batch.clone().and_then(|id| state.batches.get_mut(&id));
+                if let Some(batch) = own.filter(|b| b.issue.as_ref() == Some(issue)) {
+                    Arc::make_mut(batch).priority = e.priority;
+                }
                 Ok(())
             }
         },

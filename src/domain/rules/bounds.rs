@@ -35,7 +35,7 @@ fn dispatch_due(state: &State, dispatch: &Dispatch, now: &Now) -> Option<Duratio
 
 fn back_offs(state: &State) -> impl Iterator<Item = (&Stamp, Duration)> {
     let members = state.batches.values().flat_map(|b| {
-        let own = std::iter::once(&b.reclaim).filter(|_| !b.trees.is_empty());
+        let own = std::iter::once(&b.reclaim).filter(|_| !b.trees.is_empty() || !b.is_over());
         own.chain(b.members.iter().filter(|m| m.outcome.is_none()).map(|m| &m.tally))
     });
     let issues = state.issues.values().filter(|i| !i.status.is_terminal()).map(|i| &i.tally);

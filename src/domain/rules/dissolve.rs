@@ -1,7 +1,7 @@
 //! When too many members were evicted, and what becomes of the rest.
 
 use super::draft::Draft;
-use super::{start, stop};
+use super::{member, start, stop};
 use crate::domain::event::{
     BatchDissolved, BatchDissolving, DissolveDecision, DissolveSpec, DissolveSuppressed,
     MemberRequeued, StopReason, Strategy,
@@ -12,7 +12,8 @@ use crate::domain::state::{Batch, Outcome};
 /// More evictions than this dissolve a batch of `members`:
 /// `T = min(max(ceil(N × fraction), min_evictions), N − 1)`.
 pub fn threshold(members: u32, spec: &DissolveSpec) -> u32 {
-    let share = (f64::from(members) * spec.fraction).ceil();
+    // a product such as 100 × 0.07 lies a hair over the whole number that is meant
+    let share = (f64::from(members) * spec.fraction - 1e-9).ceil();
     let share = if share.is_finite() && share > 0.0 { share.min(f64::from(members)) } else { 0.0 };
     let share = share as u32; // at most `members`, at least 0
     share.max(spec.min_evictions).min(members.saturating_sub(1))
@@ -78,8 +79,20 @@ pub(super) fn dissolved(draft: &mut Draft<'_>, decision: DissolveDecision) {
     for member in &batch.members {
         draft.release_slot(&batch.member_unit(&member.issue));
     }
+    let stopping: Vec<_> = batch.members.iter().filter(|m| m.outcome.is_none()).collect();
+    let stopping = stopping.into_iter().filter_map(|m| Some((m.clone(), m.stopping.clone()?)));
+    let stopping: Vec<_> = stopping.collect();
+    for (member, word) in &stopping {
+        member::leaves_by_operator(draft, &id, &member.issue, word.verb);
+    }
     draft.push(BatchDissolved(decision));
+    for (member, word) in &stopping {
+        member::end_by_operator(draft, &member.issue, word.verb, &word.reason);
+    }
     for member in &batch.members {
+        if stopping.iter().any(|(stopped, _)| stopped.issue == member.issue) {
+            continue;
+        }
         if !matches!(member.outcome, None | Some(Outcome::Landed)) {
             continue;
         }

@@ -4,14 +4,14 @@ use super::draft::Draft;
 use super::{gate, member, operator, start, stop, suite, verdict};
 use crate::domain::config::Profile;
 use crate::domain::event::{
-    DispatchExited, DispatchUnhealthy, Exit, GatesPlanned, IssueDone, ProfileSuspended, Role,
-    StopReason, Tree, TreeKept, TreeRemoved, Verdict, WorkRescued,
+    DispatchExited, DispatchUnhealthy, Exit, GatesPlanned, IssueDone, IssueUnblocked,
+    ProfileSuspended, Role, StopReason, Tree, TreeKept, TreeRemoved, Verdict, WorkRescued,
 };
 use crate::domain::ids::{BatchId, DispatchId, Unit};
-use crate::domain::state::{Dispatch, IssueStatus};
+use crate::domain::state::{Dispatch, IssueStatus, LOSSES_AGAIN};
 
 /// How often a dispatch that ended through nobody's fault is planned again, in a row.
-pub(super) const AGAIN: u32 = 2;
+pub(super) const AGAIN: u32 = LOSSES_AGAIN;
 /// After so many bad ends in a row of different units the scheduler pauses itself.
 const BAD_ENDS: usize = 2;
 /// How often trees that could not be made or removed are tried.
@@ -54,13 +54,21 @@ fn agent_ended(draft: &mut Draft<'_>, dispatch: &Dispatch, exit: &Exit) {
     let in_tree = dispatch.plan.tree != Tree::None;
     let profile = profile_of(draft, dispatch);
     let verdict = verdict::agent(dispatch, &profile, exit);
+    if verdict == Verdict::Done && !in_tree {
+        unblock_done(draft, dispatch);
+    }
     push_exit(draft, dispatch, verdict, exit);
     note_host(draft, dispatch, verdict, exit);
     after_agent(draft, dispatch, verdict, Some(exit));
-    if in_tree {
-        return;
+}
+
+/// Work that is done is done, although its issue was blocked meanwhile (a cut journal, a process
+/// that seemed unkillable).
+fn unblock_done(draft: &mut Draft<'_>, dispatch: &Dispatch) {
+    let Some(issue) = dispatch.unit.issue_id().and_then(|id| draft.issue(id)) else { return };
+    if let Some(block) = issue.block {
+        draft.push(IssueUnblocked { issue: issue.id, reason: block.reason });
     }
-    note_unhealthy(draft);
 }
 
 /// What follows from an agent's end, however it was found out.
@@ -85,7 +93,11 @@ fn note_host(draft: &mut Draft<'_>, dispatch: &Dispatch, verdict: Verdict, exit:
     }
     let program = dispatch.plan.command.first().cloned().unwrap_or_default();
     let reason = exit.exec_failed.clone().unwrap_or_default();
-    draft.push(ProfileSuspended { profile, program, reason });
+    draft.push(ProfileSuspended { profile: profile.clone(), program, reason });
+    let planned = draft.state.dispatches.values().filter(|d| !d.is_started());
+    let planned = planned.filter(|d| d.plan.profile.as_ref() == Some(&profile));
+    let planned: Vec<DispatchId> = planned.map(|d| d.id).collect();
+    planned.into_iter().for_each(|id| start::supersede(draft, id, "profile-suspended"));
 }
 
 fn note_unhealthy(draft: &mut Draft<'_>) {
@@ -109,6 +121,9 @@ fn member_ended(
     let Some(member) = draft.member(batch, &issue) else { return };
     if stop::pending(draft, batch, &issue) {
         return stop::conclude(draft, batch, &issue);
+    }
+    if member.outcome.is_some() {
+        return draft.release_slot(&dispatch.unit); // resolved before: nothing is judged twice
     }
     let tally = &member.tally;
     let again = match verdict {
@@ -226,6 +241,7 @@ fn reclaim_ended(draft: &mut Draft<'_>, dispatch: &Dispatch, exit: &Exit) {
     }
     give_up_trees(draft, &batch, exit);
     member::finish(draft, &batch);
+    stop::conclude_unit(draft, &dispatch.unit);
 }
 
 fn rescued(draft: &mut Draft<'_>, batch: &BatchId, dispatch: &Dispatch, verdict: Verdict) {

@@ -50,6 +50,7 @@ fn check_issues(state: &State, work: &Enqueue) -> Result<(), Refusal> {
             return Err(Refusal::refused(message).remedy(remedy));
         }
         check_profile(state, issue)?;
+        check_joins(state, work, issue)?;
         for dep in &issue.deps {
             let known = state.issues.contains_key(dep)
                 || work.settled.contains_key(dep)
@@ -62,6 +63,22 @@ fn check_issues(state: &State, work: &Enqueue) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// The batch that an issue joins is formed with it, or is still forming.
+fn check_joins(state: &State, work: &Enqueue, issue: &NewIssue) -> Result<(), Refusal> {
+    let Some(id) = &issue.batch else { return Ok(()) };
+    if work.batches.iter().any(|b| b.id == *id) {
+        return Ok(()); // its own check follows
+    }
+    match state.batch(id) {
+        Some(batch) if batch.status == BatchStatus::Forming => Ok(()),
+        Some(batch) => {
+            let status = batch.status.name();
+            Err(Refusal::refused(format!("batch {id} is {status} and takes no more")))
+        }
+        None => Err(Refusal::no_such(format!("there is no batch {id}"))),
+    }
 }
 
 fn check_profile(state: &State, issue: &NewIssue) -> Result<(), Refusal> {
@@ -81,7 +98,11 @@ fn check_profile(state: &State, issue: &NewIssue) -> Result<(), Refusal> {
 }
 
 fn check_batches(state: &State, work: &Enqueue) -> Result<(), Refusal> {
+    let mut named = BTreeSet::new();
     for batch in &work.batches {
+        if !named.insert(&batch.id) {
+            return Err(Refusal::usage(format!("batch {} is named twice", batch.id)));
+        }
         let joining = work.issues.iter().filter(|i| i.batch.as_ref() == Some(&batch.id)).count();
         let known = state.batch(&batch.id);
         if let Some(known) = known.filter(|b| b.status != BatchStatus::Forming) {
@@ -171,6 +192,7 @@ fn after(draft: &mut Draft<'_>, work: &Enqueue, issue: &NewIssue) {
     });
     if let Some(reason) = failed {
         member::block_issue(draft, &issue.id, &reason, None);
+        member::block_waiting(draft, &issue.id, &reason);
     }
 }
 

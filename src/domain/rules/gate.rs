@@ -1,7 +1,7 @@
 //! Gates: pass, fail with evidence, or inconclusive; nobody is blamed for the machinery.
 
 use super::draft::Draft;
-use super::ended::{AGAIN, push_exit};
+use super::ended::{AGAIN, TREE_TRIES, push_exit};
 use super::{member, stop, verdict};
 use crate::domain::event::{BatchResumed, Exit, GateSpec, Landed, Verdict};
 use crate::domain::ids::{BatchId, CommitId, GateId, IssueId};
@@ -44,8 +44,26 @@ pub(super) fn answered(
         Verdict::Failed => failed(draft, batch, dispatch, gate, &judging),
         Verdict::Lost | Verdict::HostLost | Verdict::KilledOutside | Verdict::NeverRan
             if judging.losses <= AGAIN => {}
+        Verdict::WorktreeFailed => no_tree(draft, batch, dispatch, &issue),
         _ => inconclusive(draft, batch, dispatch, gate),
     }
+}
+
+/// A tree that could not be made is tried again; then the member leaves, or, for a check tree,
+/// the batch waits for somebody.
+fn no_tree(draft: &mut Draft<'_>, batch: &BatchId, dispatch: &Dispatch, issue: &IssueId) {
+    let Some(member) = draft.member(batch, issue) else { return };
+    if member.tally.worktree_failed <= TREE_TRIES {
+        return;
+    }
+    if !dispatch.plan.baseline {
+        resumed(draft, batch, dispatch);
+        let reason = "member-worktree-prep-failed:gate";
+        return member::leave(draft, batch, issue, reason, false);
+    }
+    draft.release_slot(&dispatch.unit);
+    let about = Some(issue.clone());
+    member::block(draft, batch, "worktree-failed:check-tree", about, Some(dispatch.id), None);
 }
 
 fn spec_of(draft: &Draft<'_>, batch: &BatchId, gate: &GateId) -> Option<GateSpec> {

@@ -3,7 +3,7 @@
 
 use super::draft::Draft;
 use super::ended::after_agent;
-use super::{gate, start, suite, verdict};
+use super::{gate, start, stop, suite, verdict};
 use crate::domain::event::{DispatchLost, Exit, Role, SupervisionLost, Tree, Verdict};
 use crate::domain::fact::Remains;
 use crate::domain::ids::DispatchId;
@@ -72,6 +72,6 @@ fn follow(draft: &mut Draft<'_>, dispatch: &Dispatch, verdict: Verdict, remains:
                 suite::answered(draft, &batch, dispatch, verdict, None);
             }
         }
-        _ => {} // needed still, and planned again
+        _ => stop::conclude_unit(draft, &dispatch.unit), // else needed still, and planned again
     }
 }

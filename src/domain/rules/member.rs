@@ -1,7 +1,7 @@
 //! How members land and leave, and the batch's next move: always in one line.
 
 use super::draft::Draft;
-use super::{dissolve, start};
+use super::{dissolve, needs, start};
 use crate::domain::event::{
     BatchBlocked, BatchDissolved, BatchDone, BatchMerged, BatchResumed, BatchValidated,
     BatchValidating, EvictionDuplicate, EvictionKind, Evidence, IssueBlocked, IssueDone,
@@ -79,7 +79,7 @@ pub(super) fn landed(
     outcome: Landed,
 ) {
     draft.push(MemberLanded { batch: id.clone(), member: issue.clone(), commit, outcome });
-    next_move(draft, id);
+    next_move(draft, id, false);
 }
 
 /// A member leaves, with its slot, those who depended on it, and the batch's next move.
@@ -128,8 +128,21 @@ fn leave_with(
     }
     let current_left = batch.current.as_ref() == Some(issue) || batch.current.is_none();
     if current_left {
-        next_move(draft, id);
+        next_move(draft, id, !handed_back);
     }
+}
+
+/// A member leaves by the operator's word while its batch ends: no move is due.
+pub(super) fn leaves_by_operator(draft: &mut Draft<'_>, id: &BatchId, issue: &IssueId, verb: Verb) {
+    let Some(member) = draft.member(id, issue) else { return };
+    draft.push(MemberEvicted {
+        batch: id.clone(),
+        member: issue.clone(),
+        reason: if verb == Verb::Stop { "stopped" } else { "abandoned" }.into(),
+        kind: EvictionKind::HandedBack,
+        branch: draft.state.issue(issue).and_then(|i| i.branch.clone()),
+        evidence: member.evidence,
+    });
 }
 
 /// Members that depend on one that left cannot be worked: they are handed back with it.
@@ -144,6 +157,7 @@ fn dependents_leave(draft: &mut Draft<'_>, id: &BatchId, left: &IssueId) {
             .collect();
         for member in waiting {
             let branch = draft.state.issue(&member).and_then(|i| i.branch.clone());
+            draft.release_slot(&batch.member_unit(&member));
             draft.push(MemberEvicted {
                 batch: id.clone(),
                 member: member.clone(),
@@ -171,6 +185,9 @@ fn implicit_ends(
     draft.push(BatchDissolved(decision));
     match kind {
         EvictionKind::Evicted => fail_issue(draft, issue, reason),
+        // its end by the operator's word stands in the same line
+        EvictionKind::HandedBack
+            if draft.state.issue(issue).is_some_and(|i| i.stopping.is_some()) => {}
         EvictionKind::HandedBack => {
             block_issue(draft, issue, "needs-human", Some(reason.to_owned()));
         }
@@ -184,16 +201,20 @@ fn resume_first(draft: &mut Draft<'_>, id: &BatchId) {
     }
 }
 
-/// What the batch does after a member was resolved.
-pub(super) fn next_move(draft: &mut Draft<'_>, id: &BatchId) {
+/// What the batch does after a member was resolved; only an eviction asks the threshold.
+pub(super) fn next_move(draft: &mut Draft<'_>, id: &BatchId, evicted: bool) {
     let Some(batch) = draft.batch(id) else { return };
     if batch.is_over() || batch.status == BatchStatus::Dissolving {
         return;
     }
+    let about = batch.block.as_ref().map(|b| b.member.clone());
+    if about.is_some_and(|member| member.is_none() || member != batch.current) {
+        return; // blocked over something else: `resume` makes the move
+    }
     resume_first(draft, id);
-    let next = batch.members.iter().find(|m| m.outcome.is_none()).map(|m| m.issue.clone());
+    let next = needs::next_member(&draft.state, &batch).map(|m| m.issue.clone());
     let landed = batch.landed().count();
-    let tripped = dissolve::is_tripped(&batch);
+    let tripped = evicted && dissolve::is_tripped(&batch);
     match next {
         None if landed == 0 => {
             let decision = dissolve::decision(&batch, "nothing-landed");
@@ -210,7 +231,8 @@ pub(super) fn next_move(draft: &mut Draft<'_>, id: &BatchId) {
             if tripped {
                 dissolve::suppress(draft, &batch);
             }
-            if batch.status != BatchStatus::Ready && batch.status != BatchStatus::Forming {
+            let begun = batch.status != BatchStatus::Ready && batch.status != BatchStatus::Forming;
+            if begun && batch.current.as_ref() != Some(&to) {
                 draft.push(MemberAdvanced { batch: id.clone(), from: batch.current, to });
             }
         }
@@ -291,6 +313,10 @@ pub(super) fn block(
     if !draft.state.batch(id).is_some_and(can) {
         return;
     }
+    if let Some(batch) = draft.batch(id) {
+        let kind = reason.split(':').next().unwrap_or(reason);
+        hold_back(draft, &batch, kind);
+    }
     let (batch, reason) = (id.clone(), reason.to_owned());
     draft.push(BatchBlocked { batch, reason, member, dispatch, detail });
 }
@@ -335,13 +361,17 @@ pub(super) fn end_by_operator(draft: &mut Draft<'_>, id: &IssueId, verb: Verb, r
 
 /// Blocks whatever can never start because of an issue that failed, transitively.
 pub(super) fn block_dependents(draft: &mut Draft<'_>, failed: &IssueId) {
-    let reason = format!("dep-failed:{failed}");
-    let mut roots = vec![failed.clone()];
+    block_waiting(draft, failed, &format!("dep-failed:{failed}"));
+}
+
+/// Blocks whatever waits for a unit that can never start, transitively, for one reason.
+pub(super) fn block_waiting(draft: &mut Draft<'_>, root: &IssueId, reason: &str) {
+    let mut roots = vec![root.clone()];
     while let Some(root) = roots.pop() {
         for dependent in waiting_on(&draft.state, &root) {
             draft.push(IssueBlocked {
                 issue: dependent.clone(),
-                reason: reason.clone(),
+                reason: reason.to_owned(),
                 detail: None,
             });
             roots.push(dependent);
@@ -364,8 +394,26 @@ pub(super) fn lift_dependents(draft: &mut Draft<'_>, id: &IssueId) {
         .filter(|i| i.block.as_ref().is_some_and(|b| b.reason == reason))
         .map(|i| i.id.clone())
         .collect();
-    for issue in blocked {
-        draft.push(IssueUnblocked { issue, reason: reason.clone() });
+    for issue in &blocked {
+        draft.push(IssueUnblocked { issue: issue.clone(), reason: reason.clone() });
+    }
+    blocked.iter().for_each(|issue| block_if_dep_failed(draft, issue));
+}
+
+/// Blocks a queued issue, and what waits for it, when one of its dependencies has failed.
+pub(super) fn block_if_dep_failed(draft: &mut Draft<'_>, id: &IssueId) {
+    let Some(issue) = draft.issue(id).filter(|i| i.status == IssueStatus::Queued) else { return };
+    let reason = issue.deps.iter().find_map(|dep| {
+        let known = draft.state.issue(dep)?;
+        let above = known.block.as_ref().map(|b| b.reason.clone());
+        match known.status.fails_dependents() {
+            true => Some(format!("dep-failed:{dep}")),
+            false => above.filter(|reason| reason.starts_with("dep-failed:")),
+        }
+    });
+    if let Some(reason) = reason {
+        block_issue(draft, id, &reason, None);
+        block_waiting(draft, id, &reason);
     }
 }
 

@@ -89,6 +89,7 @@ fn command_rule(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal>
         Command::Adopt { journal, place, insist } => adopt::adopt(draft, *journal, place, *insist),
         Command::Repaired(repaired) => {
             draft.push(repaired.clone());
+            repaired.units.iter().for_each(|unit| start::hold_back_unit(draft, unit));
             Ok(())
         }
     }

@@ -159,10 +159,11 @@ fn batch_need(state: &State, config: &Config, batch: &Batch, now: &Now) -> Optio
         }
         BatchStatus::Validating if batch.stopping.is_none() => {
             let open = state.dispatches_in(batch).any(|d| d.plan.role == Role::Suite);
-            let due = batch.pinned.as_ref()?.suite.is_some() && !open;
+            let rested = rested(&batch.reclaim, now);
+            let due = batch.pinned.as_ref()?.suite.is_some() && !open && rested;
             (batch.unit(), due.then(|| NeedKind::Suite(batch.id.clone()))?)
         }
-        BatchStatus::Blocked if batch.block.as_ref()?.recheck => {
+        BatchStatus::Blocked if batch.stopping.is_none() && batch.block.as_ref()?.recheck => {
             let issue = batch.block.as_ref()?.member.clone()?;
             let unit = batch.member_unit(&issue);
             let open = state.dispatches_of(&unit).next().is_some();
@@ -173,9 +174,33 @@ fn batch_need(state: &State, config: &Config, batch: &Batch, now: &Now) -> Optio
     Some(Need { unit, priority: batch.priority, since: batch.ready.at, kind })
 }
 
+/// The member whose turn is next: the first that is not resolved and whose dependencies inside
+/// the batch have landed.
+pub(super) fn next_member<'a>(state: &State, batch: &'a Batch) -> Option<&'a Member> {
+    let open = || batch.members.iter().filter(|m| m.outcome.is_none());
+    let free = |m: &&Member| {
+        let deps = state.issue(&m.issue).map_or(&[][..], |i| i.deps.as_slice());
+        !deps.iter().any(|dep| open().any(|other| other.issue == *dep))
+    };
+    open().find(free).or_else(|| open().next())
+}
+
+/// The profile that a member runs with: once something has landed, the default one finishes a
+/// batch whose own is no longer configured.
+pub(super) fn profile_of<'a>(config: &Config, batch: &Batch, issue: &'a Issue) -> &'a str {
+    let gone = config.profile(issue.profile()).is_none() && batch.landed().next().is_some();
+    if gone { "agent" } else { issue.profile() }
+}
+
 /// A batch may start when each outside dependency of each member is satisfied.
 fn can_start(state: &State, batch: &Batch) -> bool {
-    batch.stopping.is_none()
+    let config = state.config();
+    let usable = next_member(state, batch).and_then(|m| state.issue(&m.issue)).is_some_and(|i| {
+        let profile = i.profile();
+        config.profile(profile).is_some() && !state.health.profiles.contains_key(profile)
+    });
+    usable
+        && batch.stopping.is_none()
         && batch.members.iter().filter(|m| m.outcome.is_none()).all(|m| {
             state.issue(&m.issue).is_some_and(|issue| {
                 let outside = issue.deps.iter().all(|dep| {
@@ -203,7 +228,7 @@ fn member_need(
     let issue = state.issue(&member.issue)?;
     match issue.status {
         IssueStatus::Waiting => {
-            let profile = issue.profile();
+            let profile = profile_of(config, batch, issue);
             let can = rested(&member.tally, now)
                 && config.profile(profile).is_some()
                 && !state.health.profiles.contains_key(profile);
@@ -217,7 +242,7 @@ fn member_need(
                 return rested(&member.tally, now).then_some(NeedKind::Rescue(batch, issue));
             }
             let (id, issue) = ids();
-            Some(gate_need(batch, judging, id, issue))
+            rested(&member.tally, now).then(|| gate_need(batch, judging, id, issue))
         }
         _ => None,
     }

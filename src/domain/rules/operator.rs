@@ -9,7 +9,7 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::domain::refusal::Refusal;
-use crate::domain::state::{IssueStatus, Outcome, Stopping};
+use crate::domain::state::{BatchStatus, IssueStatus, Outcome, Stopping};
 
 pub(super) fn pause(draft: &mut Draft<'_>, reason: Option<String>) -> Result<(), Refusal> {
     if draft.state.health.pause.as_ref().is_some_and(|p| !p.automatic) {
@@ -80,7 +80,7 @@ pub(super) fn abandon(
         Target::Issue(id) => end_one(draft, Verb::Abandon, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
-            if !batch.status.may_dissolve() {
+            if !batch.status.may_dissolve() || batch.stopping.is_some() {
                 return Err(over("batch", id, batch.status.name()));
             }
             acted(draft, Verb::Abandon, unit, reason);
@@ -108,7 +108,8 @@ pub(super) fn stop(
         Target::Issue(id) => end_one(draft, Verb::Stop, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
-            if batch.is_over() || batch.stopping.is_some() {
+            let shipped = batch.status == BatchStatus::Merged;
+            if batch.is_over() || shipped || batch.stopping.is_some() {
                 return Err(over("batch", id, batch.status.name()));
             }
             acted(draft, Verb::Stop, unit.clone(), reason.clone());
@@ -145,9 +146,9 @@ fn end_one(
     let reason = reason.unwrap_or_else(|| word.into());
     let stopping = Stopping { verb, reason: reason.clone() };
     draft.push(UnitStopping { unit: unit.clone(), verb, reason });
-    let open: Vec<DispatchId> = draft.state.dispatches_of(&unit).map(|d| d.id).collect();
+    let open: Vec<DispatchId> = stop::work_of(&draft.state, &unit).map(|d| d.id).collect();
     open.into_iter().for_each(|d| stop::request(draft, d, StopReason::Operator));
-    if draft.state.dispatches_of(&unit).next().is_some() {
+    if stop::work_of(&draft.state, &unit).next().is_some() {
         return Ok(()); // its process must be gone first
     }
     let batch = issue.batch.as_ref().and_then(|b| draft.batch(b));
@@ -197,6 +198,7 @@ pub(super) fn requeue(
     }
     acted(draft, Verb::Requeue, unit, reason);
     draft.push(IssueRequeued { issue: id.clone(), branch: issue.branch });
+    member::block_if_dep_failed(draft, id);
     Ok(())
 }
 
@@ -207,6 +209,20 @@ pub(super) fn reprioritize(
     reason: Option<String>,
 ) -> Result<(), Refusal> {
     let unit = find_unit(draft, target)?;
+    match target {
+        Target::Issue(id) => {
+            let status = draft.state.issue(id).map(|i| i.status);
+            if let Some(status) = status.filter(|s| s.is_terminal()) {
+                return Err(over("issue", id, status.name()));
+            }
+        }
+        Target::Batch(id) => {
+            let status = draft.state.batch(id).map(|b| b.status);
+            if let Some(status) = status.filter(|s| s.is_terminal()) {
+                return Err(over("batch", id, status.name()));
+            }
+        }
+    }
     acted(draft, Verb::Reprioritize, unit.clone(), reason);
     draft.push(Reprioritized { unit, priority });
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::fill::free_slot;
+use super::needs::profile_of;
 use crate::domain::config::{Placeholders, Profile, expand};
 use crate::domain::event::{
     DispatchPlanned, GateSpec, Reclaim, ReclaimTree, Role, SuiteSpec, Tier, Tree,
@@ -71,14 +72,15 @@ fn agent_of(
     batch: Option<&Batch>,
 ) {
     let config = draft.state.config();
-    let Some(profile) = config.profile(issue.profile()).cloned() else { return };
+    let name = batch.map_or(issue.profile(), |b| profile_of(&config, b, issue)).to_owned();
+    let Some(profile) = config.profile(&name).cloned() else { return };
     let slot = free_slot(&draft.state);
     let tier = issue.tier.unwrap_or(Tier::Mid);
     let mut plan = blank(draft, unit, Role::Agent, millis(profile.timeout));
     plan.slot = slot;
     plan.attempt = attempts + 1;
     plan.tier = Some(tier);
-    plan.profile = Some(issue.profile().to_owned());
+    plan.profile = Some(name);
     plan.command = command(&profile, issue, tier, &tree, batch);
     plan.stall_timeout_ms = Some(millis(profile.stall_timeout));
     plan.tree = tree;

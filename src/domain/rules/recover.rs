@@ -29,7 +29,8 @@ pub(super) fn missed_moves(draft: &mut Draft<'_>) {
         }
         say(draft, &batch, &current.issue, current.outcome);
         draft.release_slot(&unit);
-        member::next_move(draft, &id);
+        let evicted = current.outcome == Some(Outcome::Evicted);
+        member::next_move(draft, &id, evicted);
     }
 }
 

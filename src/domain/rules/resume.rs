@@ -2,14 +2,14 @@
 
 use super::draft::Draft;
 use super::operator::find_unit;
-use super::{fill, member};
+use super::{fill, member, stop};
 use crate::domain::command::Target;
 use crate::domain::event::{
     BatchRebasing, BatchResumed, IssueUnblocked, OperatorActed, RecheckPlanned, Verb,
 };
 use crate::domain::ids::{BatchId, CommitId, IssueId};
 use crate::domain::refusal::Refusal;
-use crate::domain::state::{Batch, BatchBlock, BatchStatus, IssueStatus};
+use crate::domain::state::{Batch, BatchBlock, BatchStatus, IssueStatus, Outcome};
 
 pub(super) fn resume_unit(
     draft: &mut Draft<'_>,
@@ -49,9 +49,18 @@ fn resume_issue(draft: &mut Draft<'_>, id: &IssueId, asked: OperatorActed) -> Re
             .detail("it goes on by itself when that is done or queued again")
             .remedy(format!("sched enqueue --issues {dep}")));
     }
+    if block.reason == "agent-unkillable" && issue_lives(draft, id) {
+        return Err(Refusal::refused(format!("the agent of issue {id} still lives"))
+            .remedy("end its process by hand, then resume again"));
+    }
     draft.push(asked);
     draft.push(IssueUnblocked { issue: id.clone(), reason: block.reason });
+    member::block_if_dep_failed(draft, id);
     Ok(())
+}
+
+fn issue_lives(draft: &Draft<'_>, id: &IssueId) -> bool {
+    draft.issue(id).is_some_and(|i| draft.state.dispatches_of(&i.unit()).next().is_some())
 }
 
 fn resume_batch(
@@ -113,6 +122,15 @@ fn resume_batch(
 
 fn back(draft: &mut Draft<'_>, id: &BatchId, block: &BatchBlock) {
     draft.push(BatchResumed { batch: id.clone(), reason: block.reason.clone() });
+    stop::conclude_batch(draft, id);
+    let Some(batch) = draft.batch(id) else { return };
+    let moves =
+        matches!(batch.status, BatchStatus::Forming | BatchStatus::Ready | BatchStatus::Executing);
+    let resolved = batch.members.iter().all(|m| m.outcome.is_some());
+    let current = batch.current().and_then(|m| m.outcome);
+    if moves && !batch.members.is_empty() && (resolved || current.is_some()) {
+        member::next_move(draft, id, current == Some(Outcome::Evicted));
+    }
 }
 
 /// The base's new place, if it has moved since; without that a resume would change nothing.

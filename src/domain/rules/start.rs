@@ -1,16 +1,17 @@
 //! How batches and dispatches begin.
 
 use super::draft::Draft;
-use super::{member, plan};
+use super::{member, needs, plan};
 use crate::domain::config::Config;
 use crate::domain::event::{
     BatchStarted, DispatchExpired, DispatchStarted, DispatchSuperseded, IntegrationCreated,
     IssueBlocked, MemberAssigned, Mode, SpawnFailing, SpawnRecovered,
 };
 use crate::domain::fact::BranchResult;
-use crate::domain::ids::{BatchId, CommitId, DispatchId, IssueId};
+use crate::domain::ids::{BatchId, CommitId, DispatchId, IssueId, Unit};
 use crate::domain::refusal::Refusal;
-use crate::domain::state::BatchStatus;
+use crate::domain::state::{BatchStatus, Dispatch};
+use std::sync::Arc;
 
 /// After so many starts in a row that did not come up, starting is suspended.
 const SPAWN_FAILURES: u32 = 3;
@@ -67,7 +68,7 @@ fn pinned(
 
 fn first_member(draft: &mut Draft<'_>, id: &BatchId) {
     let Some(batch) = draft.batch(id) else { return };
-    let Some(first) = batch.members.iter().find(|m| m.outcome.is_none()) else { return };
+    let Some(first) = needs::next_member(&draft.state, &batch) else { return };
     draft.push(MemberAssigned {
         batch: id.clone(),
         member: first.issue.clone(),
@@ -142,9 +143,21 @@ pub(super) fn supersede(draft: &mut Draft<'_>, id: DispatchId, reason: &str) {
     }
 }
 
+/// Supersedes what is planned and not started for a unit that is to go nowhere now.
+pub(super) fn hold_back_unit(draft: &mut Draft<'_>, unit: &Unit) {
+    let batch = draft.state.batch_of(unit).cloned();
+    let of = |d: &&Arc<Dispatch>| batch.as_ref().map_or(d.unit == *unit, |b| b.owns(&d.unit));
+    let planned = draft.state.dispatches.values().filter(|d| !d.is_started()).filter(of);
+    let planned: Vec<DispatchId> = planned.map(|d| d.id).collect();
+    planned.into_iter().for_each(|id| supersede(draft, id, "repaired"));
+}
+
 /// The base branch is missing: what was to start on it is blocked.
 pub(super) fn base_missing(draft: &mut Draft<'_>, branch: &str) {
     let reason = format!("base-missing:{branch}");
+    if branch != draft.state.config().base_branch() {
+        return;
+    }
     for need in super::needs(&draft.state, draft.now) {
         match need.kind {
             super::NeedKind::StartBatch(batch) => {

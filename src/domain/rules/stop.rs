@@ -5,11 +5,11 @@ use super::draft::Draft;
 use super::plan::millis;
 use super::{dissolve, member, operator, start};
 use crate::domain::event::{
-    BatchStopped, KillEscalated, KillIneffective, MemberStopRequested, Role, StopReason,
+    BatchStopped, KillEscalated, KillIneffective, MemberStopRequested, Reclaim, Role, StopReason,
     StopReasonRaised, StopRequested, Tree, Verb,
 };
-use crate::domain::ids::{BatchId, DispatchId, IssueId};
-use crate::domain::state::{Dispatch, Stop};
+use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
+use crate::domain::state::{Dispatch, State, Stop};
 use std::time::Duration;
 
 /// Wants a dispatch gone. One that never started has nothing to stop: it is superseded.
@@ -109,6 +109,12 @@ fn unkillable(draft: &mut Draft<'_>, dispatch: &Dispatch) {
     }
 }
 
+/// What of a unit an operator's stop ends: everything but the removal of earlier trees.
+pub(super) fn work_of<'a>(state: &'a State, unit: &'a Unit) -> impl Iterator<Item = &'a Dispatch> {
+    let removes = |d: &&Dispatch| matches!(d.plan.reclaim, Some(Reclaim::Remove { .. }));
+    state.dispatches_of(unit).filter(move |d| !removes(d))
+}
+
 /// Whether a decision about this unit waits for its processes to be gone.
 pub(super) fn pending(draft: &Draft<'_>, batch: &BatchId, issue: &IssueId) -> bool {
     draft.state.batch(batch).is_some_and(|b| {
@@ -136,16 +142,30 @@ pub(super) fn conclude(draft: &mut Draft<'_>, id: &BatchId, issue: &IssueId) {
     conclude_batch(draft, id);
 }
 
+/// Whatever waited for a process of this unit that is gone now.
+pub(super) fn conclude_unit(draft: &mut Draft<'_>, unit: &Unit) {
+    let batch = draft.state.batch_of(unit).filter(|b| !b.is_over()).map(|b| b.id.clone());
+    let Some(batch) = batch else { return };
+    match unit.issue_id() {
+        Some(issue) if pending(draft, &batch, issue) => conclude(draft, &batch, issue),
+        Some(_) => {}
+        None => conclude_batch(draft, &batch),
+    }
+}
+
 /// Ends a batch that is stopping or dissolving, once nothing of it runs.
 pub(super) fn conclude_batch(draft: &mut Draft<'_>, id: &BatchId) {
     let Some(batch) = draft.batch(id) else { return };
     if draft.state.dispatches_in(&batch).next().is_some() {
         return;
     }
-    if let Some(decision) = batch.dissolving.clone() {
-        return dissolve::dissolved(draft, decision);
-    }
-    let Some(stopping) = batch.stopping.clone() else { return };
+    // a stop after an abandon is the stronger word: nothing is queued again
+    let Some(stopping) = batch.stopping.clone() else {
+        if let Some(decision) = batch.dissolving.clone() {
+            dissolve::dissolved(draft, decision);
+        }
+        return;
+    };
     for member in &batch.members {
         draft.release_slot(&batch.member_unit(&member.issue));
     }

@@ -5,7 +5,7 @@ use super::{conditions, dissolve, member, recover, stop};
 use crate::domain::event::{ClockBehind, ConfigApplied, Severity, TickGap};
 use crate::domain::fact::TickSeen;
 use crate::domain::ids::{BatchId, IssueId};
-use crate::domain::state::{BatchStatus, IssueStatus};
+use crate::domain::state::{Batch, BatchStatus};
 
 /// Decides whatever is due at the beginning of a tick, or when a bound wakes somebody.
 pub(super) fn tick(draft: &mut Draft<'_>, seen: &TickSeen) {
@@ -68,31 +68,30 @@ fn disk(draft: &mut Draft<'_>, seen: &TickSeen) {
     }
 }
 
-/// A batch whose profile is no longer configured dissolves.
+/// A batch whose profile is no longer configured dissolves, its agents stopped first; once
+/// something has landed, the default profile finishes it.
 fn missing_profiles(draft: &mut Draft<'_>) {
     let config = draft.state.config();
-    let missing = |issue: &IssueId| {
-        let issue = draft.state.issue(issue)?;
-        let waits = matches!(issue.status, IssueStatus::Waiting);
-        (waits && config.profile(issue.profile()).is_none()).then(|| issue.profile().to_owned())
+    let missing = |batch: &Batch| {
+        let open = batch.members.iter().filter(|m| m.outcome.is_none());
+        open.filter_map(|m| draft.state.issue(&m.issue))
+            .find(|i| config.profile(i.profile()).is_none())
+            .map(|i| (batch.id.clone(), i.id.clone(), i.profile().to_owned()))
     };
-    let found: Vec<(BatchId, IssueId, String)> = draft
-        .state
-        .batches
-        .values()
-        .filter(|b| b.status == BatchStatus::Executing)
-        .filter_map(|b| {
-            let current = b.current.clone()?;
-            missing(&current).map(|profile| (b.id.clone(), current, profile))
-        })
-        .collect();
+    let due = |b: &&Batch| {
+        matches!(b.status, BatchStatus::Executing | BatchStatus::Ready)
+            && b.stopping.is_none()
+            && b.landed().next().is_none()
+    };
+    let found: Vec<(BatchId, IssueId, String)> =
+        draft.state.batches.values().map(AsRef::as_ref).filter(due).filter_map(missing).collect();
     for (id, issue, profile) in found {
         let Some(batch) = draft.batch(&id) else { continue };
         let reason = format!("profile-missing:{profile}");
-        if batch.issue.is_some() {
-            member::leave(draft, &id, &issue, &reason, false);
-        } else {
+        if batch.issue.is_none() {
             dissolve::dissolve(draft, &batch, &reason);
+        } else if draft.state.dispatches_in(&batch).next().is_none() {
+            member::leave(draft, &id, &issue, &reason, false);
         }
     }
 }

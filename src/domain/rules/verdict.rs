@@ -16,6 +16,9 @@ const INCONCLUSIVE: [i32; 3] = [75, 126, 127];
 
 /// What comes before any judgement of the work: the end was not the command's own.
 fn outside(dispatch: &Dispatch, exit: &Exit) -> Option<Verdict> {
+    if dispatch.stop.is_some() {
+        return Some(Verdict::Stopped);
+    }
     if exit.worktree_failed.is_some() {
         return Some(Verdict::WorktreeFailed);
     }
@@ -23,10 +26,7 @@ fn outside(dispatch: &Dispatch, exit: &Exit) -> Option<Verdict> {
         return Some(Verdict::HostFault);
     }
     if !exit.ran {
-        return Some(if dispatch.stop.is_some() { Verdict::Stopped } else { Verdict::NeverRan });
-    }
-    if dispatch.stop.is_some() {
-        return Some(Verdict::Stopped);
+        return Some(Verdict::NeverRan);
     }
     if exit.supervisor || exit.signal.is_some() {
         return Some(Verdict::KilledOutside);
@@ -79,7 +79,8 @@ pub(super) fn agent(dispatch: &Dispatch, profile: &Profile, exit: &Exit) -> Verd
 /// What the ground says of an agent that was lost while it ran: the gates decide, if there are
 /// any, over a clean tree with commits of its own.
 pub(super) fn lost_agent(ground: Option<&Ground>, has_gates: bool) -> Verdict {
-    let looks_done = ground.is_some_and(|g| g.tree && !g.dirty && g.on_branch && g.commits > 0);
+    let looks_done = ground
+        .is_some_and(|g| g.tree && !g.dirty && g.on_branch && g.tip.is_some() && g.commits > 0);
     if looks_done && has_gates { Verdict::Done } else { Verdict::Lost }
 }
 

@@ -81,14 +81,15 @@ impl BatchStatus {
         )
     }
 
-    /// Whether the edge exists (4-batches.md, "Status machines").
+    /// Whether the edge exists (4-batches.md, "Status machines"). `validating → rebasing` is what
+    /// `resume` of `suite-unattributed` does when the base has moved.
     pub const fn may_become(self, to: BatchStatus) -> bool {
         use BatchStatus as S;
         match (self, to) {
             (S::Forming, S::Ready)
             | (S::Ready, S::Executing)
             | (S::Executing, S::Validating | S::Shipping)
-            | (S::Validating, S::Reviewing | S::Shipping | S::Attributing)
+            | (S::Validating, S::Reviewing | S::Shipping | S::Attributing | S::Rebasing)
             | (S::Attributing, S::Fixing | S::Evicting)
             | (S::Fixing | S::Evicting, S::Validating)
             | (S::Reviewing, S::Shipping)
@@ -118,6 +119,9 @@ pub enum Outcome {
     /// Back in the queue.
     Requeued,
 }
+
+/// How often in a row what was lost through nobody's fault is run again.
+pub const LOSSES_AGAIN: u32 = 2;
 
 /// A member under judgement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,6 +49,9 @@ pub struct Dispatch {
     pub milestones: u32,
     /// Whether it posted its terminal milestone.
     pub said_done: bool,
+    /// Starts in a row that had not come up before this one did: it may still turn out that its
+    /// command never ran.
+    pub never_ran_before: u32,
     /// What its milestones said that the verdict must respect.
     pub said: Said,
 }

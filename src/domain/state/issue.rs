@@ -160,6 +160,18 @@ impl Tally {
             Verdict::Done | Verdict::HandedBack | Verdict::UnverifiedExit | Verdict::Empty
         );
         self.attempts += u32::from(counts);
+        self.back_off(verdict, at);
+    }
+
+    /// Takes note of a tree that could not be made for a gate, or could: nothing else of a gate
+    /// counts for the unit's agents.
+    pub fn note_tree(&mut self, verdict: Verdict, at: &Stamp) {
+        let failed = verdict == Verdict::WorktreeFailed;
+        self.worktree_failed = if failed { self.worktree_failed + 1 } else { 0 };
+        self.back_off(verdict, at);
+    }
+
+    fn back_off(&mut self, verdict: Verdict, at: &Stamp) {
         self.since = at.clone();
         self.delay_ms = match (verdict, self.worktree_failed) {
             (Verdict::WorktreeFailed, 1) => 1_000,
