@@ -33,7 +33,8 @@ fn the_last_gate_verifies_releases_the_slot_and_plans_the_landing() {
 fn without_a_gate_all_of_that_stands_in_the_line_of_the_exit() {
     let mut w = World::batch("", &["1", "2"]);
     let line = w.run("batch:b1/1", done("t1"));
-    let expected = "dispatch-exited:done gates-planned member-verified slot-released landing-planned";
+    let expected =
+        "dispatch-exited:done gates-planned member-verified slot-released landing-planned";
     assert_eq!(line, expected);
 }
 
@@ -89,7 +90,10 @@ fn a_dissolve_waits_for_what_runs_and_ends_with_it() {
     let mut w = World::batch("", &["1", "2"]);
     w.start("batch:b1/1");
     let line = w.given(abandon(batch("b1")));
-    assert!(line.contains("batch-dissolving stop-requested:dissolve member-stop-requested"), "{line}");
+    assert!(
+        line.contains("batch-dissolving stop-requested:dissolve member-stop-requested"),
+        "{line}"
+    );
     assert!(!line.contains("batch-dissolved"), "{line}");
     let line = w.end("batch:b1/1", killed());
     let expected = "dispatch-exited:stopped slot-released batch-dissolved:operator \
@@ -102,7 +106,8 @@ fn an_inconclusive_gate_releases_the_slot_and_blocks() {
     let mut w = World::batch(GATE, &["1", "2"]);
     w.run("batch:b1/1", done("t1"));
     let line = w.run("batch:b1/1", code(75));
-    let expected = "dispatch-exited:inconclusive slot-released batch-blocked:gate-inconclusive:unit";
+    let expected =
+        "dispatch-exited:inconclusive slot-released batch-blocked:gate-inconclusive:unit";
     assert_eq!(line, expected);
 }
 
@@ -192,7 +197,8 @@ fn what_fails_again_and_again_blocks_its_batch_and_holds_back_what_has_not_start
     w.given(enqueue(Some("b1"), &[("1", &[])]));
     w.base("c0");
     let line = w.given(Fact::Failed { batch: "b1".into(), message: "x".into() });
-    let expected = "dispatch-superseded:reconcile-error slot-released batch-blocked:reconcile-error";
+    let expected =
+        "dispatch-superseded:reconcile-error slot-released batch-blocked:reconcile-error";
     assert_eq!(line, expected);
     assert_eq!(w.given(resume(batch("b1"))), "operator-acted batch-resumed");
     assert_eq!(w.made("b1"), "integration-created dispatch-planned:agent");
@@ -204,8 +210,7 @@ fn an_agent_that_fails_while_its_batch_is_blocked_leaves_and_the_move_waits_for_
     w.start("batch:b1/1");
     w.given(Fact::Failed { batch: "b1".into(), message: "x".into() });
     let line = w.end("batch:b1/1", code(1));
-    let expected =
-        "dispatch-exited:unverified-exit slot-released member-evicted:1:unverified-exit";
+    let expected = "dispatch-exited:unverified-exit slot-released member-evicted:1:unverified-exit";
     assert_eq!(line, expected);
     assert_eq!(w.status(), "blocked");
     assert_eq!(w.given(resume(batch("b1"))), "operator-acted batch-resumed member-advanced:2");

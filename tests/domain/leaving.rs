@@ -16,7 +16,10 @@ fn a_hand_back_never_counts_towards_a_dissolve() {
     let mut w = World::batch(config, &["1", "2", "3", "4"]);
     for member in ["1", "2", "3"] {
         let line = w.run(&format!("batch:b1/{member}"), code(3));
-        assert!(line.starts_with("dispatch-exited:handed-back slot-released member-evicted"), "{line}");
+        assert!(
+            line.starts_with("dispatch-exited:handed-back slot-released member-evicted"),
+            "{line}"
+        );
         assert!(line.ends_with("dispatch-planned:agent"), "{line}");
     }
     assert_eq!(eviction(&w), (EvictionKind::HandedBack, "exit-code-3".into()));
@@ -64,8 +67,7 @@ fn a_wrong_procedure_is_prompted_again_once_the_old_process_is_gone() {
     let line = w.post("batch:b1/1", "triage", "started");
     assert_eq!(line, "milestone-posted stop-requested:wrong-procedure member-stop-requested");
     let line = w.end("batch:b1/1", killed());
-    let expected =
-        "dispatch-exited:stopped member-reprompted slot-released dispatch-planned:agent";
+    let expected = "dispatch-exited:stopped member-reprompted slot-released dispatch-planned:agent";
     assert_eq!(line, expected);
     w.start("batch:b1/1");
     w.post("batch:b1/1", "triage", "started");

@@ -61,7 +61,8 @@ pub const JOB: &str = "[agent]\ncommand = [\"job\"]\nworkdir = \"none\"\n";
 impl World {
     pub fn new(config: &str) -> Self {
         Config::parse(config).unwrap();
-        let now = Now { wall: Timestamp::from_millis(1_000_000), up: 1_000_000, boot: "boot".into() };
+        let now =
+            Now { wall: Timestamp::from_millis(1_000_000), up: 1_000_000, boot: "boot".into() };
         let mut world = World {
             state: State::default(),
             replayed: State::default(),
@@ -174,7 +175,8 @@ impl World {
     /// A started serial batch `b1`, its integration branch made, its first agent planned.
     pub fn batch(config: &str, members: &[&str]) -> Self {
         let mut world = World::new(config);
-        world.given(enqueue(Some("b1"), &members.iter().map(|m| (*m, &[][..])).collect::<Vec<_>>()));
+        world
+            .given(enqueue(Some("b1"), &members.iter().map(|m| (*m, &[][..])).collect::<Vec<_>>()));
         world.base("c0");
         world.made("b1");
         world
@@ -226,7 +228,13 @@ impl World {
         self.post_key(unit, phase, status, &[])
     }
 
-    pub fn post_key(&mut self, unit: &str, phase: &str, status: &str, keys: &[(&str, &str)]) -> String {
+    pub fn post_key(
+        &mut self,
+        unit: &str,
+        phase: &str,
+        status: &str,
+        keys: &[(&str, &str)],
+    ) -> String {
         let dispatch = self.open(unit);
         self.given(milestone(dispatch, phase, status, keys))
     }
@@ -260,7 +268,9 @@ impl World {
     /// The planned removal of trees does all of it.
     pub fn remove_trees(&mut self, unit: &str) -> String {
         let dispatch = self.dispatch(unit);
-        let Some(Reclaim::Remove { trees, .. }) = dispatch.plan.reclaim else { panic!("no removal") };
+        let Some(Reclaim::Remove { trees, .. }) = dispatch.plan.reclaim else {
+            panic!("no removal")
+        };
         let gone = |t: &sched::domain::event::ReclaimTree| Reclaimed {
             unit: t.unit.clone(),
             path: t.path.clone(),
@@ -343,7 +353,8 @@ pub fn enqueue(batch: Option<&str>, issues: &[(&str, &[&str])]) -> Command {
         deps: deps.iter().map(|dep| (*dep).into()).collect(),
         batch: batch.map(Into::into),
     };
-    let batches = batch.map(|id| NewBatch { id: id.into(), mode: None, priority: None, more: false });
+    let batches =
+        batch.map(|id| NewBatch { id: id.into(), mode: None, priority: None, more: false });
     Command::Enqueue(Enqueue {
         issues: issues.iter().map(issue).collect(),
         batches: batches.into_iter().collect(),
@@ -362,7 +373,12 @@ pub fn started(dispatch: DispatchId) -> DispatchStarted {
     DispatchStarted { dispatch, process: process(10), process_group: 10, supervisor: process(9) }
 }
 
-pub fn milestone(dispatch: DispatchId, phase: &str, status: &str, keys: &[(&str, &str)]) -> Command {
+pub fn milestone(
+    dispatch: DispatchId,
+    phase: &str,
+    status: &str,
+    keys: &[(&str, &str)],
+) -> Command {
     let keys = keys.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let (phase, status) = (phase.to_owned(), status.to_owned());
     Command::Post(Post { dispatch, phase, status, keys, usage: Default::default(), detail: None })
@@ -381,7 +397,13 @@ pub fn ground(tip: &str) -> Ground {
 
 pub fn code(code: i32) -> Exit {
     let output = OutputRange { path: "o".into(), bytes: 10, sha256: "0".into() };
-    Exit { ran: true, code: Some(code), duration_ms: 100_000, output: Some(output), ..Exit::default() }
+    Exit {
+        ran: true,
+        code: Some(code),
+        duration_ms: 100_000,
+        output: Some(output),
+        ..Exit::default()
+    }
 }
 
 pub fn done(tip: &str) -> Exit {

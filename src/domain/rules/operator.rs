@@ -132,8 +132,13 @@ fn end_one(
     reason: Option<String>,
 ) -> Result<(), Refusal> {
     let Some(issue) = draft.issue(id) else { return Ok(()) };
-    if issue.status.is_terminal() || issue.stopping.is_some() {
+    if issue.status.is_terminal() {
         return Err(over("issue", id, issue.status.name()));
+    }
+    let member = issue.batch.as_ref().and_then(|b| draft.member(b, id));
+    let under_way = member.is_some_and(|m| m.outcome.is_none() && m.stopping.is_some());
+    if issue.stopping.is_some() || under_way {
+        return Err(over("issue", id, "being stopped"));
     }
     let landed = matches!(issue.status, IssueStatus::Landed | IssueStatus::Shipped);
     if landed {

@@ -1,0 +1,74 @@
+//! A copied or restored journal, and one that was cut.
+
+use crate::world::*;
+use sched::domain::command::Command;
+use sched::domain::event::{JournalRepaired, Place};
+use sched::domain::ids::JournalId;
+use uuid::Uuid;
+
+fn adopt(inode: u64, insist: bool) -> Command {
+    let place = Place { machine: "m".into(), inode, birth: 1 };
+    Command::Adopt { journal: JournalId(Uuid::from_u128(9)), place, insist }
+}
+
+#[test]
+fn a_journal_at_rest_is_adopted_by_itself() {
+    let mut w = World::new("");
+    assert!(w.refused(adopt(1, true)).contains("in its own place already"));
+    assert_eq!(w.given(adopt(2, false)), "journal-adopted");
+}
+
+#[test]
+fn unfinished_work_needs_an_operator_and_is_lost_without_a_signal() {
+    let mut w = World::batch(GATE, &["1", "2"]);
+    w.start("batch:b1/1");
+    assert!(w.refused(adopt(2, false)).contains("is a copy of another"));
+    let line = w.given(adopt(2, true));
+    let expected = "journal-adopted dispatch-lost:host-lost slot-released batch-blocked:adopted";
+    assert_eq!(line, expected);
+    assert_eq!(w.tick(), "");
+    assert_eq!(w.given(resume(batch("b1"))), "operator-acted batch-resumed");
+    assert_eq!(w.tick(), "dispatch-planned:agent");
+}
+
+#[test]
+fn a_dissolve_that_was_under_way_is_made_after_resume() {
+    let mut w = World::batch("", &["1", "2"]);
+    w.start("batch:b1/1");
+    w.given(abandon(batch("b1")));
+    w.given(adopt(2, true));
+    let line = w.given(resume(batch("b1")));
+    assert!(line.contains("batch-resumed batch-dissolved:operator"), "{line}");
+}
+
+fn repaired(units: &[&str]) -> Command {
+    Command::Repaired(JournalRepaired {
+        from_seq: 9,
+        offset: 9,
+        bytes: 9,
+        sha256: "0".into(),
+        units: units.iter().map(|u| u.parse().unwrap()).collect(),
+    })
+}
+
+#[test]
+fn a_unit_whose_entries_were_cut_off_goes_nowhere() {
+    let mut w = World::batch("", &["1", "2"]);
+    let line = w.given(repaired(&["batch:b1/1"]));
+    assert_eq!(line, "journal-repaired dispatch-superseded:repaired slot-released");
+    assert_eq!((w.status(), w.tick()), ("blocked", String::new()));
+    w.given(resume(batch("b1")));
+    assert_eq!(w.tick(), "dispatch-planned:agent");
+}
+
+#[test]
+fn work_that_ends_well_is_done_although_its_issue_was_cut() {
+    let mut w = World::new(JOB);
+    w.given(enqueue(None, &[("7", &[])]));
+    w.tick();
+    w.start("issue:7");
+    w.given(repaired(&["issue:7"]));
+    assert_eq!(w.issue_status("7"), "blocked");
+    let line = w.end("issue:7", code(0));
+    assert_eq!(line, "issue-unblocked:7 dispatch-exited:done slot-released issue-done:7");
+}

@@ -1,0 +1,189 @@
+//! Stopping: timeouts, escalation, stronger reasons, operators.
+
+use crate::world::*;
+use sched::domain::fact::Fact;
+
+fn working() -> World {
+    let mut w = World::batch("", &["1", "2", "3"]);
+    w.start("batch:b1/1");
+    w
+}
+
+#[test]
+fn a_timeout_stops_kills_and_is_ineffective_each_once() {
+    let mut w = working();
+    let timeout = w.dispatch("batch:b1/1").plan.timeout_ms / 1000;
+    assert_eq!(w.wait(timeout - 1).tick(), "");
+    assert_eq!(w.wait(1).tick(), "stop-requested:timeout member-stop-requested");
+    assert_eq!(w.tick(), "");
+    assert_eq!(w.wait(120).tick(), "kill-escalated");
+    assert_eq!(w.tick(), "");
+    assert_eq!(w.wait(120).tick(), "kill-ineffective batch-blocked:agent-unkillable");
+    assert_eq!(w.wait(500).tick(), "");
+    assert!(w.state.slots.values().all(|held| held.drained));
+    assert!(w.refused(resume(batch("b1"))).contains("still lives"));
+    let line = w.end("batch:b1/1", killed());
+    assert!(line.contains("slot-released member-evicted:1:timeout"), "{line}");
+}
+
+#[test]
+fn a_stopped_agent_leaves_for_the_reason_of_its_stop() {
+    let mut w = working();
+    let dispatch = w.open("batch:b1/1");
+    w.given(Fact::Stalled { dispatch });
+    let line = w.end("batch:b1/1", done("t1"));
+    assert!(
+        line.contains("dispatch-exited:stopped slot-released member-evicted:1:stall"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_stronger_reason_is_raised_and_a_weaker_one_is_not() {
+    let mut w = working();
+    let dispatch = w.open("batch:b1/1");
+    w.given(Fact::Flooded { dispatch });
+    assert_eq!(w.given(Fact::Stalled { dispatch }), "");
+    let line = w.given(stop(issue("1")));
+    assert_eq!(line, "operator-acted unit-stopping stop-reason-raised:operator");
+    assert!(w.refused(stop(issue("1"))).contains("already"));
+}
+
+#[test]
+fn what_never_started_is_superseded() {
+    let mut w = World::batch("", &["1", "2"]);
+    let line = w.given(stop(issue("1")));
+    let expected = "operator-acted unit-stopping dispatch-superseded:operator slot-released \
+         member-evicted:1:stopped member-advanced:2 issue-stopped:1";
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn a_working_member_is_stopped_once_its_process_is_gone() {
+    let mut w = working();
+    w.given(stop(issue("1")));
+    let line = w.end("batch:b1/1", killed());
+    let expected = "dispatch-exited:stopped slot-released member-evicted:1:stopped \
+         member-advanced:2 issue-stopped:1 dispatch-planned:agent";
+    assert_eq!(line, expected);
+    assert_eq!(w.b().counted_evictions(), 0);
+}
+
+#[test]
+fn a_waiting_member_leaves_without_a_move() {
+    let mut w = working();
+    let line = w.given(stop(issue("3")));
+    assert_eq!(line, "operator-acted unit-stopping member-evicted:3:stopped issue-stopped:3");
+}
+
+#[test]
+fn an_abandoned_member_fails() {
+    let mut w = working();
+    let line = w.given(abandon(issue("2")));
+    let expected =
+        "operator-acted unit-stopping member-evicted:2:abandoned issue-failed:2:abandoned";
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn a_queued_issue_is_stopped_or_abandoned_at_once() {
+    let mut w = World::new("");
+    w.given(enqueue(None, &[("7", &[]), ("8", &["7"]), ("9", &[])]));
+    let line = w.given(stop(issue("7")));
+    let expected = "operator-acted unit-stopping issue-stopped:7 issue-blocked:8:dep-failed:7";
+    assert_eq!(line, expected);
+    let line = w.given(abandon(issue("9")));
+    assert_eq!(line, "operator-acted unit-stopping issue-failed:9:abandoned");
+    assert!(w.refused(stop(issue("9"))).contains("failed already"));
+    assert!(w.refused(stop(issue("x"))).contains("there is no issue x"));
+}
+
+#[test]
+fn a_stand_alone_issue_ends_stopped_and_never_blocked() {
+    let mut w = World::new("");
+    w.given(enqueue(None, &[("7", &[])]));
+    w.base("c0");
+    w.made("7@1");
+    w.start("issue:7");
+    w.given(stop(issue("7")));
+    let line = w.end("issue:7", killed());
+    let expected = "dispatch-exited:stopped slot-released member-evicted:7:stopped \
+         batch-dissolved:nothing-landed issue-stopped:7 dispatch-planned:reclaim";
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn a_stopped_batch_ends_with_its_processes_and_nothing_is_queued_again() {
+    let mut w = working();
+    let line = w.given(stop(batch("b1")));
+    assert_eq!(line, "operator-acted unit-stopping stop-requested:operator member-stop-requested");
+    let line = w.end("batch:b1/1", killed());
+    let expected = "dispatch-exited:stopped slot-released batch-stopped issue-stopped:1 \
+         issue-stopped:2 issue-stopped:3 dispatch-planned:reclaim";
+    assert_eq!(line, expected);
+    assert!(w.refused(stop(batch("b1"))).contains("stopped already"));
+}
+
+#[test]
+fn a_stop_of_a_dissolving_batch_wins() {
+    let mut w = working();
+    w.given(abandon(batch("b1")));
+    w.given(stop(batch("b1")));
+    let line = w.end("batch:b1/1", killed());
+    assert!(line.contains("batch-stopped") && !line.contains("requeued"), "{line}");
+}
+
+#[test]
+fn a_member_that_is_being_stopped_is_not_queued_again_by_a_dissolve() {
+    let mut w = working();
+    w.given(stop(issue("1")));
+    w.given(abandon(batch("b1")));
+    w.end("batch:b1/1", killed());
+    assert_eq!(w.issue_status("1"), "stopped");
+    assert_eq!(w.issue_status("2"), "queued");
+}
+
+#[test]
+fn a_stop_while_work_is_rescued_takes_effect_however_the_rescue_ends() {
+    for lost in [true, false] {
+        let mut w = World::batch(GATE, &["1", "2"]);
+        let mut exit = done("t1");
+        exit.ground.as_mut().unwrap().dirty = true;
+        w.run("batch:b1/1", exit);
+        w.start("batch:b1/1");
+        w.given(stop(issue("1")));
+        let line = match lost {
+            true => w.gone("batch:b1/1", remains()),
+            false => w.end("batch:b1/1", killed()),
+        };
+        assert!(line.contains("slot-released member-evicted:1:stopped"), "{line}");
+    }
+}
+
+#[test]
+fn a_parked_member_can_be_stopped_after_its_batch_has_left_the_state() {
+    let mut w = World::batch("", &["1"]);
+    w.run("batch:b1/1", code(1));
+    w.remove_trees("batch:b1");
+    for n in 0..300 {
+        let id = format!("x{n}");
+        w.given(enqueue(None, &[(&id, &[])]));
+        w.given(stop(issue(&id)));
+    }
+    assert!(w.state.batch(&"b1".into()).is_none());
+    w.given(stop(issue("1")));
+}
+
+#[test]
+fn an_unkillable_agent_without_a_tree_blocks_its_issue() {
+    let mut w = World::new(JOB);
+    w.given(enqueue(None, &[("7", &[])]));
+    w.tick();
+    w.start("issue:7");
+    let timeout = w.dispatch("issue:7").plan.timeout_ms / 1000;
+    w.wait(timeout).tick();
+    w.wait(120).tick();
+    assert_eq!(w.wait(120).tick(), "kill-ineffective issue-blocked:7:agent-unkillable");
+    assert!(w.refused(resume(issue("7"))).contains("still lives"));
+    assert!(w.end("issue:7", killed()).contains("slot-released issue-failed:7:timeout"));
+}
