@@ -25,7 +25,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    std::panic::set_hook(Box::new(|info| errors::say_panic(info)));
+    std::panic::set_hook(Box::new(errors::say_panic));
     let global = cli.global.clone();
     match commands::run(cli) {
         Ok(code) => ExitCode::from(code),
