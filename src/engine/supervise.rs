@@ -88,7 +88,7 @@ pub fn supervise(
         Ok(rescued) => rescued,
         Err(exit) => {
             station.job.drop_unused();
-            return end(session, id, station, &plan, exit, false);
+            return end(session, id, station, &plan, *exit, false);
         }
     };
     crash::point("supervise-tree");
@@ -108,14 +108,14 @@ fn make_tree(
     session: &Session<'_>,
     dispatch: &Dispatch,
     station: &Station<'_>,
-) -> Result<Option<Reclaimed>, Exit> {
+) -> Result<Option<Reclaimed>, Box<Exit>> {
     let path = match &dispatch.plan.tree {
         Tree::None => return Ok(None),
         Tree::Member { path, .. } | Tree::Check { path, .. } => path.clone(),
     };
     let failed = |own, reason: String| {
         let reason = reason.chars().take(500).collect();
-        Exit { worktree_failed: Some(reason), worktree_own: own, ..Exit::default() }
+        Box::new(Exit { worktree_failed: Some(reason), worktree_own: own, ..Exit::default() })
     };
     let pinned = session.state.batch_of(&dispatch.unit).and_then(|b| b.pinned.as_ref());
     let root = pinned.map_or_else(String::new, |p| p.worktree_root.clone());

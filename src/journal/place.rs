@@ -72,7 +72,7 @@ const REFUSED: &[(i64, &str)] = &[
 /// # Errors
 /// Whatever the system says.
 pub fn refused_filesystem(dir: &Path) -> io::Result<Option<&'static str>> {
-    let found = i64::from(rustix::fs::statfs(dir)?.f_type) & 0xffff_ffff;
+    let found = rustix::fs::statfs(dir)?.f_type & 0xffff_ffff;
     Ok(REFUSED.iter().find(|(magic, _)| *magic == found).map(|(_, name)| *name))
 }
 

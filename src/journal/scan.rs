@@ -184,7 +184,7 @@ impl Shape {
         let mut shape = Self::default();
         let mut offset = from;
         let mut zeros = 0_u64; // zero bytes since the last block boundary, all of the block so far
-        let mut whole = from % BLOCK == 0;
+        let mut whole = from.is_multiple_of(BLOCK);
         let mut buffer = vec![0; CHUNK];
         loop {
             let n = match file.read_at(&mut buffer, offset) {
@@ -194,7 +194,7 @@ impl Shape {
                 Err(error) => return Err(error),
             };
             for byte in &buffer[..n] {
-                if offset % BLOCK == 0 {
+                if offset.is_multiple_of(BLOCK) {
                     zeros = 0;
                     whole = true;
                 }
@@ -203,7 +203,7 @@ impl Shape {
                 shape.bytes += 1;
                 shape.newlines += u64::from(*byte == b'\n');
                 shape.ends_in_newline = *byte == b'\n';
-                shape.zero_block |= whole && offset % BLOCK == 0 && zeros == BLOCK;
+                shape.zero_block |= whole && offset.is_multiple_of(BLOCK) && zeros == BLOCK;
             }
         }
     }
