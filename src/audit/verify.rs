@@ -13,15 +13,18 @@
 //! | `VERSION` | a newer version |
 //! | `TORN-TAIL` | a write that never finished; no failure |
 
-use crate::domain::event::{Event, VERSION};
+use crate::domain::event::{Entry, Event, VERSION};
 use crate::domain::time::Timestamp;
-use crate::journal::head::{self, Head};
+use crate::journal::disk;
+use crate::journal::head::{self, Acknowledged, Head};
 use crate::journal::line::{self, Defect, GENESIS};
+use crate::journal::scan;
 use crate::journal::{ACTIVE, HEAD};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// One thing that is wrong.
@@ -77,59 +80,57 @@ impl Report {
 
 /// Verifies the journal of a state directory, against its `head`.
 pub fn state_dir(dir: &Path) -> Report {
-    let mut report = files(&[dir.join(ACTIVE)]);
-    let acknowledged = std::fs::File::open(dir.join(HEAD)).ok();
-    let acknowledged = acknowledged.map(|file| head::read(Some(&file)));
-    if let Some(Ok(Head::At(acknowledged))) = acknowledged {
-        against(&mut report, &dir.join(ACTIVE), &acknowledged);
-    }
-    report
-}
-
-/// Compares what is there with what had been acknowledged.
-fn against(report: &mut Report, path: &Path, acknowledged: &head::Acknowledged) {
-    let file = path.display().to_string();
-    let seq = report.head.as_ref().map_or(0, |(seq, _)| *seq);
-    let offset = acknowledged.length;
-    if seq < acknowledged.seq {
-        report.damage.retain(|damage| damage.kind != "TORN-TAIL");
-        if !report.damage.iter().any(|d| d.seq <= acknowledged.seq) {
-            let (expected, seq_acknowledged) = (&acknowledged.hash, acknowledged.seq);
-            let message = format!(
-                "entry {seq_acknowledged} ({expected}) had been acknowledged, the last is {seq}"
-            );
-            report.damage.push(Damage { kind: "TRUNCATED", file, offset, seq, message });
+    let path = dir.join(ACTIVE);
+    let acknowledged = match read_head(&dir.join(HEAD)) {
+        Ok(Head::At(acknowledged)) => Some(acknowledged),
+        Ok(Head::Absent | Head::Unreadable) => None, // nothing to compare with; `doctor` says so
+        Err(error) => {
+            let mut walk = Walk::new(None);
+            walk.file = dir.join(HEAD).display().to_string();
+            walk.damage("EDIT", 0, format!("cannot read `{}`: {error}", walk.file));
+            return walk.report;
         }
-        return;
+    };
+    let mut walk = Walk::new(acknowledged.as_ref().map(|known| known.seq));
+    match walk.file(&path) {
+        // gone though it had been acknowledged: said as what is missing at the end
+        Err(error) if error.kind() == io::ErrorKind::NotFound && acknowledged.is_some() => {}
+        Err(error) => walk.unreadable(&path, &error),
+        Ok(()) => {}
     }
-    let found = hash_ending_at(path, offset);
-    if found.as_deref() != Some(acknowledged.hash.as_str()) {
-        let expected = &acknowledged.hash;
-        let found = found.unwrap_or_else(|| "no entry that ends there".into());
-        let message = format!("expected hash {expected}, found {found}");
-        let seq = acknowledged.seq;
-        report.damage.push(Damage { kind: "REWRITTEN", file, offset, seq, message });
+    if let Some(acknowledged) = acknowledged {
+        walk.against(&path, &acknowledged);
     }
+    walk.report
 }
 
-fn hash_ending_at(path: &Path, offset: u64) -> Option<String> {
-    let file = std::fs::File::open(path).ok()?;
-    let start = offset.checked_sub(67)?;
-    let bytes = crate::journal::disk::read_range(&file, start, 67).ok()?;
-    let text = String::from_utf8(bytes).ok()?;
-    Some(text.trim_end().strip_suffix("\"}")?.get(..64)?.to_owned())
+fn read_head(path: &Path) -> io::Result<Head> {
+    match disk::open(path, false) {
+        Ok(file) => head::read(Some(&file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Head::Absent),
+        Err(error) => Err(error),
+    }
 }
 
 /// Verifies files, one after the other as one journal.
 pub fn files(paths: &[PathBuf]) -> Report {
-    let mut walk = Walk { report: Report::default(), ..Walk::default() };
-    walk.prev = GENESIS.to_owned();
+    let mut walk = Walk::new(None);
     for path in paths {
         if let Err(error) = walk.file(path) {
-            walk.damage("EDIT", 0, format!("cannot read `{}`: {error}", path.display()));
+            walk.unreadable(path, &error);
         }
     }
     walk.report
+}
+
+/// Lines that were missing when the walk came by.
+#[derive(Debug)]
+struct Gap {
+    /// Which of the damages says so.
+    damage: usize,
+    /// The missing entries that have not been found elsewhere.
+    missing: std::ops::Range<u64>,
+    found: u64,
 }
 
 /// Where the walk is.
@@ -137,49 +138,117 @@ pub fn files(paths: &[PathBuf]) -> Report {
 struct Walk {
     report: Report,
     file: String,
+    number: u64,
     seq: u64,
     prev: String,
+    /// The entry that follows each hash.
     seen: BTreeMap<String, u64>,
+    /// Hashes of entries on a branch that was said to be a fork.
+    forked: BTreeSet<String>,
+    gaps: Vec<Gap>,
     broken: bool,
+    conflict: bool,
+    /// The entry whose hash is wanted, and its hash.
+    watched: Option<u64>,
+    watched_hash: Option<String>,
 }
 
 impl Walk {
+    fn new(watched: Option<u64>) -> Self {
+        Self { prev: GENESIS.to_owned(), watched, ..Self::default() }
+    }
+
     fn damage(&mut self, kind: &'static str, offset: u64, message: String) {
         let (file, seq) = (self.file.clone(), self.seq + 1);
+        let message = format!("line {}: {message}", self.number.max(1));
         self.report.damage.push(Damage { kind, file, offset, seq, message });
     }
 
-    fn file(&mut self, path: &Path) -> std::io::Result<()> {
+    fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        self.damage("EDIT", 0, format!("cannot read `{}`: {error}", path.display()));
+    }
+
+    /// Compares what is there with what had been acknowledged.
+    fn against(&mut self, path: &Path, acknowledged: &Acknowledged) {
+        let last = self.report.head.as_ref().map_or(0, |(seq, _)| *seq);
+        let (expected, seq, offset) = (&acknowledged.hash, acknowledged.seq, acknowledged.length);
+        let file = path.display().to_string();
+        let damage = &mut self.report.damage;
+        if last < seq {
+            damage.retain(|damage| damage.kind != "TORN-TAIL");
+            if !damage.iter().any(|damage| damage.seq > last) {
+                let message =
+                    format!("entry {seq} ({expected}) had been acknowledged, the last is {last}");
+                damage.push(Damage { kind: "TRUNCATED", file, offset, seq: last, message });
+            }
+            return;
+        }
+        let found = self.watched_hash.as_deref();
+        if found == Some(expected) || (found.is_none() && !damage.is_empty()) {
+            return; // its line is damaged: said already
+        }
+        let found = found.unwrap_or("no such entry");
+        let message = format!("expected hash {expected}, found {found}");
+        damage.push(Damage { kind: "REWRITTEN", file, offset, seq, message });
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<()> {
         self.file = path.display().to_string();
-        let mut reader = BufReader::with_capacity(1 << 18, std::fs::File::open(path)?);
+        self.number = 0;
+        let file = disk::open(path, false)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        let mut reader = BufReader::with_capacity(1 << 18, &file);
         let mut offset = 0;
         let mut line = Vec::new();
         loop {
             line.clear();
-            let n = std::io::Read::take(&mut reader, line::LARGEST_LINE as u64 + 1)
-                .read_until(b'\n', &mut line)? as u64;
+            let limit = line::LARGEST_LINE as u64;
+            let mut n = Read::take(&mut reader, limit).read_until(b'\n', &mut line)? as u64;
             if n == 0 {
                 return Ok(());
             }
+            self.number += 1;
             let ended = line.pop_if(|last| *last == b'\n').is_some();
-            self.line(&line, offset, ended);
+            let cut = !ended && n == limit; // the limit is with the newline
+            let entry = if cut {
+                let expected = format!("a line of at most {limit} bytes");
+                Err(Defect::Wrong { expected, found: "a longer one".into() })
+            } else {
+                line::decode(&line, self.seq + 1, &self.prev)
+            };
+            match entry {
+                Ok((entry, hash)) => self.entry(&entry, hash, offset),
+                Err(_) if self.is_torn(&file, &line, offset)? => return Ok(()),
+                Err(defect) => self.defect(&line, offset, defect),
+            }
+            if cut {
+                n += skip_line(&mut reader)?;
+            }
             offset += n;
         }
     }
 
-    fn line(&mut self, line: &[u8], offset: u64, ended: bool) {
-        match line::decode(line, self.seq + 1, &self.prev) {
-            Ok((entry, hash)) => {
-                self.report.entries += 1;
-                self.report.events += entry.events.len() as u64;
-                let first = self.report.span.map_or(entry.at, |span| span.0);
-                self.check_time(offset, entry.at);
-                self.report.span = Some((first, entry.at));
-                self.follow(entry.seq, hash);
-                self.broken = false;
-            }
-            Err(defect) => self.defect(line, offset, ended, defect),
+    /// Whether all that follows is a write that never finished, by the rule of the reader.
+    fn is_torn(&mut self, file: &File, line: &[u8], offset: u64) -> io::Result<bool> {
+        let whole = line::verified_hash(line);
+        if whole.is_ok() || matches!(whole, Err(Defect::Newer(_))) || is_marker(line) {
+            return Ok(false);
         }
+        let Some(bytes) = scan::torn(file, offset)? else { return Ok(false) };
+        self.damage("TORN-TAIL", offset, format!("{bytes} bytes of a write that never finished"));
+        Ok(true)
+    }
+
+    fn entry(&mut self, entry: &Entry, hash: String, offset: u64) {
+        self.report.entries += 1;
+        self.report.events += entry.events.len() as u64;
+        let first = self.report.span.map_or(entry.at, |span| span.0);
+        self.check_time(offset, entry.at);
+        self.report.span = Some((first, entry.at));
+        self.follow(entry.seq, hash);
+        self.broken = false;
     }
 
     fn check_time(&mut self, offset: u64, at: Timestamp) {
@@ -192,63 +261,109 @@ impl Walk {
         self.seen.insert(self.prev.clone(), seq);
         self.seq = seq;
         self.prev.clone_from(&hash);
+        if self.watched == Some(seq) {
+            self.watched_hash = Some(hash.clone());
+        }
         self.report.head = Some((seq, hash));
     }
 
-    fn defect(&mut self, line: &[u8], offset: u64, ended: bool, defect: Defect) {
+    /// Bytes that are no entry: their place in the chain is lost with them, and what follows is
+    /// judged from itself.
+    fn edit(&mut self, offset: u64, message: String) {
+        self.damage("EDIT", offset, message);
+        self.seq += 1;
+        self.broken = true;
+    }
+
+    fn defect(&mut self, line: &[u8], offset: u64, defect: Defect) {
         let message = match &defect {
             Defect::Newer(version) => {
                 let known = VERSION;
-                return self.damage(
-                    "VERSION",
-                    offset,
-                    format!("version {version}: this program knows up to {known}"),
-                );
+                let message = format!("version {version}: this program knows up to {known}");
+                self.damage("VERSION", offset, message);
+                match newer_links(line).filter(|links| links.prev == self.prev) {
+                    Some(links) => self.follow(links.seq, links.hash),
+                    None => self.seq += 1,
+                }
+                return;
             }
             Defect::Wrong { expected, found } => format!("expected {expected}, found {found}"),
         };
         if is_marker(line) {
+            self.conflict = !line.starts_with(b">>>>>>>");
             return self.damage("CONFLICT-MARKERS", offset, "a merge was committed into it".into());
-        }
-        let zeros = !line.is_empty() && line.iter().all(|b| *b == 0);
-        if !ended && (zeros || line::verified_hash(line).is_err()) {
-            let message = format!("{} bytes of a write that never finished", line.len());
-            return self.damage("TORN-TAIL", offset, message);
         }
         match links(line) {
             Some(links) => self.misplaced(&links, offset, message),
-            None => {
-                // its place in the chain is lost with it: what follows is judged from itself
-                self.damage("EDIT", offset, message);
-                self.seq += 1;
-                self.broken = true;
-            }
+            None => self.edit(offset, message),
         }
     }
 
     /// A line that is whole, but not the one that belongs here.
     fn misplaced(&mut self, links: &Links, offset: u64, message: String) {
-        if !self.broken {
-            let kind = if let Some(other) = self.seen.get(&links.prev) {
-                let other = *other;
+        if self.forked.contains(&links.prev) {
+            self.forked.insert(links.hash.clone()); // the branch was named where it began
+            return;
+        }
+        if let Some(other) = self.seen.get(&links.prev).copied() {
+            if !self.conflict {
                 self.damage("FORK", offset, format!("entry {other} follows the same line"));
-                "FORK"
-            } else if links.seq > self.seq + 1 {
-                self.damage("GAP", offset, message);
-                "GAP"
-            } else {
-                self.damage("REORDER", offset, message);
-                "REORDER"
-            };
-            if kind == "FORK" || kind == "REORDER" {
-                return; // the walk goes on from the line before
             }
+            self.forked.insert(links.hash.clone());
+            return; // the walk goes on from the line before
+        }
+        let last = self.report.head.as_ref().map_or(0, |(seq, _)| *seq);
+        if links.seq <= last {
+            return self.moved(links.seq, offset, message);
+        }
+        if links.prev != self.prev && !self.broken {
+            if links.seq > self.seq + 1 {
+                let missing = self.seq + 1..links.seq;
+                self.gaps.push(Gap { damage: self.report.damage.len(), missing, found: 0 });
+                self.damage("GAP", offset, message);
+            } else {
+                // the line before it was written anew: what followed it knows another hash
+                self.damage("EDIT", offset, message);
+            }
+        } else if links.prev == self.prev && !self.broken {
+            self.damage("EDIT", offset, message);
         }
         self.report.entries += 1;
         self.report.events += links.events;
         self.prev.clone_from(&links.prev);
         self.broken = false;
         self.follow(links.seq, links.hash.clone());
+    }
+
+    /// A line of an earlier place. When it fills a gap, nothing was missing there after all.
+    fn moved(&mut self, seq: u64, offset: u64, message: String) {
+        self.damage("REORDER", offset, message);
+        let Some(at) = self.gaps.iter().position(|gap| gap.missing.contains(&seq)) else { return };
+        self.report.entries += 1;
+        let gap = &mut self.gaps[at];
+        gap.found += 1;
+        if gap.found == gap.missing.end - gap.missing.start {
+            let gap = self.gaps.remove(at);
+            self.report.damage.remove(gap.damage);
+            for later in self.gaps.iter_mut().filter(|later| later.damage > gap.damage) {
+                later.damage -= 1;
+            }
+        }
+    }
+}
+
+/// Passes over the rest of a line that is too long to keep.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let here = reader.fill_buf()?;
+        let end = here.iter().position(|byte| *byte == b'\n');
+        let n = end.map_or(here.len(), |end| end + 1);
+        reader.consume(n);
+        skipped += n as u64;
+        if end.is_some() || n == 0 {
+            return Ok(skipped);
+        }
     }
 }
 
@@ -272,6 +387,19 @@ fn links(line: &[u8]) -> Option<Links> {
     Some(Links { seq: chain.seq, prev: chain.prev, hash, events: chain.events.len() as u64 })
 }
 
+/// The same of a line of a newer version, whose events are unknown here.
+fn newer_links(line: &[u8]) -> Option<Links> {
+    #[derive(serde::Deserialize)]
+    struct Chain {
+        seq: u64,
+        prev: String,
+    }
+    let hash = line::verified_hash(line).ok()?;
+    let Chain { seq, prev } = serde_json::from_slice(line).ok()?;
+    Some(Links { seq, prev, hash, events: 0 })
+}
+
 fn is_marker(line: &[u8]) -> bool {
-    line.starts_with(b"<<<<<<<") || line.starts_with(b">>>>>>>") || line == b"======="
+    [&b"<<<<<<<"[..], b"|||||||", b">>>>>>>"].iter().any(|mark| line.starts_with(mark))
+        || line == b"======="
 }

@@ -5,7 +5,7 @@ use super::error::JournalError;
 use super::head::{self, Acknowledged, Head};
 use super::line;
 use super::lock::FileLock;
-use super::open::{Journal, Position};
+use super::open::{self, Journal, Position};
 use super::scan::Rest;
 use super::{ACTIVE, HEAD, LOCK, QUARANTINE, place};
 use crate::domain::event::{By, Entry, Event, HeadUnreadable, TailQuarantined, VERSION};
@@ -50,10 +50,8 @@ impl Locked {
         from: &Position,
         each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
     ) -> Result<Position, JournalError> {
-        let head = self.journal.head()?;
-        self.journal.check_acknowledged(&head)?;
-        let end = self.journal.scan(from, each)?;
-        self.journal.check_end(&end, &head)?;
+        self.end = None;
+        let (end, head) = self.journal.follow(from, each)?;
         let mut position = end.position;
         match end.rest {
             Rest::Torn { bytes } => self.quarantine(position.offset, bytes)?,
@@ -110,6 +108,7 @@ impl Locked {
         if let Err(source) = disk::write_all(self.journal.file(), line, offset) {
             self.journal.file().truncate(offset).map_err(|e| self.poison(e))?;
             self.journal.file().sync().map_err(|e| self.poison(e))?;
+            self.journal.file().reserve(offset); // cutting gave it up
             let path = self.journal.path().to_owned();
             return Err(JournalError::NotAppended { path, source });
         }
@@ -136,8 +135,9 @@ impl Locked {
             Head::At(acknowledged) if acknowledged.length >= end.offset => return Ok(()),
             Head::At(acknowledged) => acknowledged.length,
             Head::Absent if end.seq == 0 => return Ok(()),
-            Head::Absent => 0,
-            Head::Unreadable => {
+            // the first entry's writer may have been killed before it acknowledged anything
+            Head::Absent if end.seq == 1 => 0,
+            Head::Absent | Head::Unreadable => {
                 self.notices.push(HeadUnreadable { entries: end.seq }.into());
                 0
             }
@@ -202,11 +202,12 @@ impl Locked {
         let lock = FileLock::take(&dir.join(LOCK), Duration::from_secs(10), holder)?;
         let path = dir.join(ACTIVE);
         let io = |action, source| JournalError::Io { action, path: path.clone(), source };
-        let acknowledged = disk::open(&dir.join(HEAD), false)
-            .ok()
-            .map(|file| head::read(Some(&file as &dyn DiskFile)).unwrap_or(Head::Unreadable));
-        let length = disk::open(&path, false).ok().and_then(|f| DiskFile::len(&f).ok());
-        let used = length.is_some_and(|l| l > 0) || acknowledged.is_some_and(|h| h != Head::Absent);
+        let mut used = false;
+        for path in [&path, &dir.join(HEAD)] {
+            if let Some(file) = open::open_if_there(path)? {
+                used |= DiskFile::len(&file).map_err(|e| io("look at", e))? > 0;
+            }
+        }
         if used {
             return Err(JournalError::Exists { dir: dir.to_owned() });
         }
@@ -248,5 +249,6 @@ pub(super) fn keep(journal: &Journal, offset: u64) -> Result<String, JournalErro
     }
     DiskFile::sync(&copy).map_err(|e| failed("sync", &path, e))?;
     disk::sync_dir(&dir).map_err(|e| failed("sync", &dir, e))?;
+    disk::sync_dir(journal.dir()).map_err(|e| failed("sync", journal.dir(), e))?;
     Ok(line::hex(&digest.finalize()))
 }

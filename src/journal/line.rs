@@ -131,6 +131,9 @@ pub fn decode(line: &[u8], seq: u64, prev: &str) -> Result<(Entry, String), Defe
     if written.v > VERSION {
         return Err(Defect::Newer(u64::from(written.v)));
     }
+    if written.v == 0 {
+        return Err(wrong("an entry of a known version", "version 0"));
+    }
     if written.seq != seq {
         return Err(wrong(format!("seq {seq}"), format!("seq {}", written.seq)));
     }

@@ -3,6 +3,7 @@
 
 use super::disk;
 use super::error::JournalError;
+use super::open::{ordinary, unopened};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// How often a lock that is held is tried again.
 const AGAIN: Duration = Duration::from_millis(2);
+
+/// How many bytes name the holder.
+const SIGNATURE: usize = 96;
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -28,8 +32,9 @@ impl FileLock {
         let io = |action| move |source| JournalError::Io { action, path: path.to_owned(), source };
         let begun = Instant::now();
         loop {
-            let file = disk::open_or_create(path).map_err(io("open"))?;
-            if fs4::FileExt::try_lock(&file).is_ok() {
+            let file = disk::open_or_create(path).map_err(|e| unopened(path, e))?;
+            ordinary(path, &file)?;
+            if try_lock(&file).map_err(io("lock"))? {
                 let here = file.metadata().map_err(io("look at"))?.ino();
                 let there = std::fs::metadata(path).map(|meta| meta.ino()).ok();
                 if there == Some(here) {
@@ -49,24 +54,35 @@ impl FileLock {
 
     /// What a lock file says of its holder, whether it is held or not.
     pub fn holder(path: &Path) -> Option<String> {
-        let text = std::fs::read_to_string(path).ok()?;
+        let file = disk::open(path, false).ok()?;
+        let bytes = disk::read_range(&file, 0, SIGNATURE).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
         let line = text.lines().next()?.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }
 
     fn sign(&self, holder: &str) {
         // for messages only: a lock whose text cannot be written is held all the same
-        let mut line = [b' '; 96];
+        let mut line = [b' '; SIGNATURE];
         let text = holder.as_bytes();
-        let length = text.len().min(line.len() - 1);
+        let length = holder.floor_char_boundary(SIGNATURE - 1);
         line[..length].copy_from_slice(&text[..length]);
-        line[95] = b'\n';
+        line[SIGNATURE - 1] = b'\n';
         let _ = self.file.write_all_at(&line, 0);
     }
 
     /// Which file it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Whether it was obtained; that it is held by somebody else is no error.
+fn try_lock(file: &File) -> std::io::Result<bool> {
+    match fs4::FileExt::try_lock(file) {
+        Ok(()) => Ok(true),
+        Err(fs4::TryLockError::WouldBlock) => Ok(false),
+        Err(fs4::TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::event::{Entry, VERSION};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,19 +49,9 @@ impl Journal {
     /// [`JournalError`] when there is none, or it is not an ordinary file of ours.
     pub fn open(dir: &Path) -> Result<Self, JournalError> {
         let path = dir.join(ACTIVE);
-        let file = match disk::open(&path, false) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Self::nothing(dir, &path));
-            }
-            Err(source) => return Err(unopened(&path, source)),
-        };
-        ordinary(&path, &file)?;
-        let head = match disk::open(&dir.join(HEAD), false) {
-            Ok(head) => Some(Box::new(head) as Box<dyn DiskFile>),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(unopened(&dir.join(HEAD), source)),
-        };
+        let Some(file) = open_if_there(&path)? else { return Err(Self::nothing(dir, &path)) };
+        let head = open_if_there(&dir.join(HEAD))?;
+        let head = head.map(|head| Box::new(head) as Box<dyn DiskFile>);
         Ok(Self { dir: dir.to_owned(), path, file: Box::new(file), head })
     }
 
@@ -78,8 +68,13 @@ impl Journal {
 
     /// The file is not there: never was, or acknowledged history is missing.
     fn nothing(dir: &Path, path: &Path) -> JournalError {
-        let head = disk::open(&dir.join(HEAD), false).ok();
+        let head_path = dir.join(HEAD);
+        let head = match open_if_there(&head_path) {
+            Ok(head) => head,
+            Err(error) => return error,
+        };
         match head::read(head.as_ref().map(|file| file as &dyn DiskFile)) {
+            Err(source) => JournalError::Io { action: "read", path: head_path, source },
             Ok(Head::At(acknowledged)) => JournalError::Truncated {
                 path: path.to_owned(),
                 offset: 0,
@@ -88,7 +83,8 @@ impl Journal {
                 acknowledged: acknowledged.seq,
                 expected: acknowledged.hash,
             },
-            _ => JournalError::Missing { dir: dir.to_owned() },
+            Ok(Head::Unreadable) => missing_all(path.to_owned(), "no file"),
+            Ok(Head::Absent) => JournalError::Missing { dir: dir.to_owned() },
         }
     }
 
@@ -138,11 +134,40 @@ impl Journal {
         from: &Position,
         each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
     ) -> Result<Position, JournalError> {
-        let acknowledged = self.head()?;
-        self.check_acknowledged(&acknowledged)?;
-        let end = self.scan(from, each)?;
-        self.check_end(&end, &acknowledged)?;
-        Ok(end.position)
+        self.follow(from, each).map(|(end, _)| end.position)
+    }
+
+    /// Reads every entry after a position, and refuses every end that is damage. `from` itself
+    /// must still be there: who read an entry in doubt may find another one in its place.
+    pub(super) fn follow(
+        &self,
+        from: &Position,
+        mut each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
+    ) -> Result<(End, Head), JournalError> {
+        let head = self.head()?;
+        self.check_acknowledged(&head)?;
+        if !self.matches(from)? {
+            let end = self.scan(&Position::start(), |_, _, _| Ok(()))?;
+            self.check_end(&end, &head)?;
+            return Err(self.rewritten(from)?);
+        }
+        let end = self.scan(from, |entry, at, line| {
+            if let Head::At(known) = &head
+                && known.seq == at.seq
+                && known.hash != at.hash
+            {
+                return Err(JournalError::Rewritten {
+                    path: self.path.clone(),
+                    offset: at.offset,
+                    seq: at.seq,
+                    expected: known.hash.clone(),
+                    found: at.hash.clone(),
+                });
+            }
+            each(entry, at, line)
+        })?;
+        self.check_end(&end, &head)?;
+        Ok((end, head))
     }
 
     pub(super) fn scan(
@@ -168,14 +193,23 @@ impl Journal {
         if length < acknowledged.length || self.matches(&position)? {
             return Ok(()); // shorter: said at the end, with what is there
         }
-        let found = line_hash(self.file.as_ref(), &position)
+        // a newer program may end its lines in another way: that is no damage
+        let end = self.scan(&Position::start(), |_, _, _| Ok(()))?;
+        if matches!(end.rest, Rest::Newer { .. }) {
+            return self.check_end(&end, head);
+        }
+        Err(self.rewritten(&position)?)
+    }
+
+    fn rewritten(&self, known: &Position) -> Result<JournalError, JournalError> {
+        let found = line_hash(self.file.as_ref(), known)
             .map_err(|source| self.io("read", source))?
             .unwrap_or_else(|| "no entry that ends there".into());
-        Err(JournalError::Rewritten {
+        Ok(JournalError::Rewritten {
             path: self.path.clone(),
-            offset: acknowledged.length,
-            seq: acknowledged.seq,
-            expected: acknowledged.hash.clone(),
+            offset: known.offset,
+            seq: known.seq,
+            expected: known.hash.clone(),
             found,
         })
     }
@@ -184,6 +218,10 @@ impl Journal {
     pub(super) fn check_end(&self, end: &End, head: &Head) -> Result<(), JournalError> {
         let path = self.path.clone();
         let Position { seq, offset, hash } = end.position.clone();
+        let empty = seq == 0 && matches!(end.rest, Rest::Nothing | Rest::Torn { .. });
+        if empty && *head == Head::Unreadable {
+            return Err(missing_all(path, &hash)); // `head` was written, so there was an entry
+        }
         if let Head::At(acknowledged) = head
             && seq < acknowledged.seq
             && !matches!(end.rest, Rest::Corrupt { .. } | Rest::Newer { .. })
@@ -222,11 +260,10 @@ impl Journal {
     pub fn lock(&self, wait: Duration, holder: &str) -> Result<Locked, JournalError> {
         place::check_writable(&self.dir)?;
         let lock = FileLock::take(&self.dir.join(LOCK), wait, holder)?;
-        let file = disk::open(&self.path, true).map_err(|e| unopened(&self.path, e))?;
-        ordinary(&self.path, &file)?;
-        not_append_only(&self.path, &file)?;
+        let file = open_to_write(&self.path)?;
         let head_path = self.dir.join(HEAD);
         let head = disk::open_or_create(&head_path).map_err(|e| unopened(&head_path, e))?;
+        ordinary(&head_path, &head)?;
         let journal = Journal {
             dir: self.dir.clone(),
             path: self.path.clone(),
@@ -234,6 +271,23 @@ impl Journal {
             head: Some(Box::new(head)),
         };
         Ok(Locked::new(journal, lock))
+    }
+
+    /// A journal over other files than the directory's: a test stands in for the disk.
+    #[doc(hidden)]
+    pub fn with_files(dir: &Path, file: Box<dyn DiskFile>, head: Box<dyn DiskFile>) -> Self {
+        Self { dir: dir.to_owned(), path: dir.join(ACTIVE), file, head: Some(head) }
+    }
+
+    /// Takes the lock and goes on with the files this journal has: the companion of
+    /// [`Journal::with_files`].
+    ///
+    /// # Errors
+    /// [`JournalError::Locked`] after `wait`.
+    #[doc(hidden)]
+    pub fn into_locked(self, wait: Duration, holder: &str) -> Result<Locked, JournalError> {
+        let lock = FileLock::take(&self.dir.join(LOCK), wait, holder)?;
+        Ok(Locked::new(self, lock))
     }
 
     pub(super) fn file(&self) -> &dyn DiskFile {
@@ -267,23 +321,58 @@ fn line_hash(file: &dyn DiskFile, position: &Position) -> io::Result<Option<Stri
     Ok(whole.then(|| String::from_utf8_lossy(&bytes[..64]).into_owned()))
 }
 
-fn unopened(path: &Path, source: io::Error) -> JournalError {
+/// Nothing is left, although something had been acknowledged: only what is unknown.
+fn missing_all(path: PathBuf, found: &str) -> JournalError {
+    JournalError::Truncated {
+        path,
+        offset: 0,
+        seq: 0,
+        found: found.to_owned(),
+        acknowledged: 1,
+        expected: "and more: `head` is unreadable".into(),
+    }
+}
+
+/// Opens an ordinary file of ours for reading; `None` when there is none.
+pub(super) fn open_if_there(path: &Path) -> Result<Option<File>, JournalError> {
+    match disk::open(path, false) {
+        Ok(file) => ordinary(path, &file).map(|()| Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(unopened(path, source)),
+    }
+}
+
+fn open_to_write(path: &Path) -> Result<File, JournalError> {
+    // its attributes are the reason why it cannot be opened for writing, so they come first
+    if let Some(file) = open_if_there(path)? {
+        not_append_only(path, &file)?;
+    }
+    let file = disk::open(path, true).map_err(|e| unopened(path, e))?;
+    ordinary(path, &file)?;
+    Ok(file)
+}
+
+pub(super) fn unopened(path: &Path, source: io::Error) -> JournalError {
     let link = rustix::io::Errno::LOOP.raw_os_error();
     if source.raw_os_error() == Some(link) {
         let found = "a symbolic link".to_owned();
         return JournalError::NotOurs { path: path.to_owned(), found, expected: "a regular file" };
     }
+    if source.kind() == io::ErrorKind::IsADirectory {
+        let found = "a directory".to_owned();
+        return JournalError::NotOurs { path: path.to_owned(), found, expected: "a regular file" };
+    }
     JournalError::Io { action: "open", path: path.to_owned(), source }
 }
 
-fn ordinary(path: &Path, file: &File) -> Result<(), JournalError> {
+pub(super) fn ordinary(path: &Path, file: &File) -> Result<(), JournalError> {
     let meta = file.metadata().map_err(|source| JournalError::Io {
         action: "look at",
         path: path.to_owned(),
         source,
     })?;
     if !meta.is_file() {
-        let found = format!("{:?}", meta.file_type());
+        let found = kind_of(meta.file_type()).to_owned();
         return Err(JournalError::NotOurs {
             path: path.to_owned(),
             found,
@@ -296,6 +385,18 @@ fn ordinary(path: &Path, file: &File) -> Result<(), JournalError> {
         return Err(JournalError::NotOurs { path: path.to_owned(), found, expected: "our own" });
     }
     Ok(())
+}
+
+fn kind_of(kind: std::fs::FileType) -> &'static str {
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
 }
 
 fn not_append_only(path: &Path, file: &File) -> Result<(), JournalError> {

@@ -4,10 +4,12 @@
 use super::append::keep;
 use super::disk;
 use super::error::JournalError;
-use super::head::{self, Acknowledged};
+use super::head::{self, Acknowledged, Head};
 use super::lock::FileLock;
 use super::open::{Journal, Position};
+use super::scan::Rest;
 use super::{HEAD, LOCK, place};
+use crate::domain::event::VERSION;
 use std::path::Path;
 use std::time::Duration;
 
@@ -33,22 +35,35 @@ pub fn cut(dir: &Path, from_seq: u64, holder: &str) -> Result<Cut, JournalError>
     let _lock = FileLock::take(&dir.join(LOCK), Duration::from_secs(10), holder)?;
     let journal = Journal::open(dir)?;
     let mut position = Position::start();
-    journal.scan(&Position::start(), |_, at, _| {
+    let end = journal.scan(&Position::start(), |_, at, _| {
         if at.seq < from_seq {
             position = at.clone();
         }
         Ok(())
     })?;
+    if let Rest::Newer { version } = end.rest {
+        let (path, seq) = (journal.path().to_owned(), end.position.seq + 1);
+        return Err(JournalError::TooNew { path, seq, version, known: VERSION });
+    }
     if position.seq + 1 != from_seq {
         return Err(JournalError::Corrupt {
             path: journal.path().to_owned(),
             offset: position.offset,
             seq: position.seq + 1,
-            expected: format!("valid entries up to {}", from_seq - 1),
+            expected: format!("valid entries up to {}", from_seq.saturating_sub(1)),
             found: format!("{} of them: repair from there", position.seq),
         });
     }
     let bytes = journal.length()?.saturating_sub(position.offset);
+    if bytes == 0 && journal.head()? == Head::At(acknowledged(&position)) {
+        return Err(JournalError::Corrupt {
+            path: journal.path().to_owned(),
+            offset: position.offset,
+            seq: from_seq,
+            expected: "something to cut".into(),
+            found: "the sound end of the journal".into(),
+        });
+    }
     let cut = disk::read_range(journal.file(), position.offset, 8 << 20)
         .map_err(|e| journal.io("read", e))?;
     let sha256 = keep(&journal, position.offset)?;
@@ -58,8 +73,12 @@ pub fn cut(dir: &Path, from_seq: u64, holder: &str) -> Result<Cut, JournalError>
     disk::DiskFile::truncate(&file, position.offset).map_err(|e| io("truncate", e))?;
     disk::DiskFile::sync(&file).map_err(|e| io("sync", e))?;
     let head = disk::open_or_create(&dir.join(HEAD)).map_err(|e| io("open the head of", e))?;
-    let Position { seq, offset: length, hash } = position.clone();
-    head::reset(&head, &Acknowledged { seq, length, hash }).map_err(|e| io("set", e))?;
+    head::reset(&head, &acknowledged(&position)).map_err(|e| io("set", e))?;
     let text = String::from_utf8_lossy(&cut).into_owned();
     Ok(Cut { position, bytes, sha256, text })
+}
+
+fn acknowledged(position: &Position) -> Acknowledged {
+    let Position { seq, offset: length, hash } = position.clone();
+    Acknowledged { seq, length, hash }
 }

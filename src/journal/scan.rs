@@ -3,13 +3,14 @@
 //! The answer for each kind of end is the damage table of the design, in its order; what is done
 //! about it is decided by the writer ([`super::Locked`]) or by `verify`.
 
-use super::disk::DiskFile;
+use super::disk::{self, DiskFile};
 use super::line::{self, Defect, LARGEST_LINE};
 use super::open::Position;
 use crate::domain::event::Entry;
-use std::io;
+use std::io::{self, BufRead};
 
 const BLOCK: u64 = 512;
+const ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
 const CHUNK: usize = 256 << 10;
 
 /// What follows the last valid entry.
@@ -89,7 +90,12 @@ impl<'a> Lines<'a> {
         let mut looked = 0;
         loop {
             let here = &self.buffer[self.start..];
-            if let Some(at) = here[looked..].iter().position(|b| *b == b'\n') {
+            let passed = (&here[looked..]).skip_until(b'\n')?;
+            if here[..looked + passed].ends_with(b"\n") {
+                let at = passed - 1;
+                if looked + at >= LARGEST_LINE {
+                    return Ok(Next::TooLong);
+                }
                 let line = here[..looked + at].to_vec();
                 self.start += looked + at + 1;
                 return Ok(Next::Line(line));
@@ -126,16 +132,26 @@ pub fn scan<E>(
     mut each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), E>,
 ) -> Result<End, Stopped<E>> {
     let mut position = from.clone();
-    if file.len().map_err(Stopped::Io)? <= from.offset {
-        return Ok(End { position, rest: Rest::Nothing });
+    match before(file, from).map_err(Stopped::Io)? {
+        Before::Ended => {}
+        Before::EndsHere => position.offset += 1,
+        Before::Unended => return Ok(End { position, rest: Rest::NoNewline }),
+        Before::Glued(found) => {
+            let expected = "a newline behind the entry before".to_owned();
+            return Ok(End { position, rest: Rest::Corrupt { expected, found } });
+        }
     }
-    let mut lines = Lines::new(file, from.offset);
+    if file.len().map_err(Stopped::Io)? <= position.offset {
+        return Ok(End { position, rest: Rest::Nothing }); // the usual case costs one look
+    }
+    let mut lines = Lines::new(file, position.offset);
     loop {
         let (line, ended) = match lines.next().map_err(Stopped::Io)? {
             Next::End => return Ok(End { position, rest: Rest::Nothing }),
             Next::TooLong => {
                 let expected = format!("a line of at most {LARGEST_LINE} bytes");
-                let rest = Rest::Corrupt { expected, found: "a longer one".into() };
+                let defect = Defect::Wrong { expected, found: "a longer one".into() };
+                let rest = rest(file, position.offset, defect).map_err(Stopped::Io)?;
                 return Ok(End { position, rest });
             }
             Next::Line(line) => (line, true),
@@ -151,6 +167,12 @@ pub fn scan<E>(
                     return Ok(End { position, rest: Rest::NoNewline });
                 }
             }
+            Err(Defect::Wrong { expected, found })
+                if !ended && line::verified_hash(&line).is_ok() =>
+            {
+                // whole, so its writer did finish: it does not belong here
+                return Ok(End { position, rest: Rest::Corrupt { expected, found } });
+            }
             Err(defect) => {
                 let rest = rest(file, position.offset, defect).map_err(Stopped::Io)?;
                 return Ok(End { position, rest });
@@ -165,9 +187,42 @@ fn rest(file: &dyn DiskFile, offset: u64, defect: Defect) -> io::Result<Rest> {
         Defect::Newer(version) => return Ok(Rest::Newer { version }),
         Defect::Wrong { expected, found } => (expected, found),
     };
+    let torn = torn(file, offset)?;
+    Ok(torn.map_or(Rest::Corrupt { expected, found }, |bytes| Rest::Torn { bytes }))
+}
+
+/// How many bytes follow, when they look like a write that never finished: at most one newline,
+/// and either none at the end or a block that never reached the disk.
+///
+/// # Errors
+/// Whatever the disk says.
+pub fn torn(file: &dyn DiskFile, offset: u64) -> io::Result<Option<u64>> {
     let shape = Shape::of(file, offset)?;
     let torn = shape.newlines <= 1 && (!shape.ends_in_newline || shape.zero_block);
-    Ok(if torn { Rest::Torn { bytes: shape.bytes } } else { Rest::Corrupt { expected, found } })
+    Ok(torn.then_some(shape.bytes))
+}
+
+/// What stands around a position: the entry before it may have been read without its newline.
+enum Before {
+    /// Its newline, as it should be.
+    Ended,
+    /// Its newline follows: a writer has ended it since.
+    EndsHere,
+    /// Nothing follows.
+    Unended,
+    /// Something else follows.
+    Glued(String),
+}
+
+fn before(file: &dyn DiskFile, from: &Position) -> io::Result<Before> {
+    let Some(last) = from.offset.checked_sub(1) else { return Ok(Before::Ended) };
+    let around = disk::read_range(file, last, 64)?;
+    Ok(match around.as_slice() {
+        [] | [b'\n', ..] => Before::Ended,
+        [_] => Before::Unended,
+        [_, b'\n', ..] => Before::EndsHere,
+        [_, other @ ..] => Before::Glued(line::shown(other)),
+    })
 }
 
 /// What some bytes at the end look like.
@@ -183,28 +238,23 @@ impl Shape {
     fn of(file: &dyn DiskFile, from: u64) -> io::Result<Self> {
         let mut shape = Self::default();
         let mut offset = from;
-        let mut zeros = 0_u64; // zero bytes since the last block boundary, all of the block so far
-        let mut whole = from.is_multiple_of(BLOCK);
-        let mut buffer = vec![0; CHUNK];
         loop {
-            let n = match file.read_at(&mut buffer, offset) {
-                Ok(0) => return Ok(shape),
-                Ok(n) => n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            for byte in &buffer[..n] {
-                if offset.is_multiple_of(BLOCK) {
-                    zeros = 0;
-                    whole = true;
-                }
-                zeros += u64::from(*byte == 0);
-                offset += 1;
-                shape.bytes += 1;
-                shape.newlines += u64::from(*byte == b'\n');
-                shape.ends_in_newline = *byte == b'\n';
-                shape.zero_block |= whole && offset.is_multiple_of(BLOCK) && zeros == BLOCK;
+            let length = CHUNK - usize::try_from(offset % BLOCK).unwrap_or(0);
+            let bytes = disk::read_range(file, offset, length)?;
+            if bytes.is_empty() || shape.newlines > 1 {
+                return Ok(shape); // the end, or nothing more to learn
             }
+            let to_boundary = usize::try_from(offset.next_multiple_of(BLOCK) - offset);
+            let (start, blocks) = bytes.split_at(to_boundary.unwrap_or(0).min(bytes.len()));
+            for part in std::iter::once(start).chain(blocks.chunks(ZEROS.len())) {
+                shape.zero_block |= part == ZEROS;
+                if part.contains(&b'\n') {
+                    shape.newlines += part.iter().filter(|b| **b == b'\n').count() as u64;
+                }
+            }
+            shape.bytes += bytes.len() as u64;
+            shape.ends_in_newline = bytes.ends_with(b"\n");
+            offset += bytes.len() as u64;
         }
     }
 }

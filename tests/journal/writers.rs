@@ -1,0 +1,130 @@
+//! Writers, one after the other, and repair.
+
+use crate::support::{Bench, START, WAIT, by, commit, event, kinds, lines};
+use sched::domain::time::Timestamp;
+use sched::journal::head::{self, Head};
+use sched::journal::{Category, Journal, JournalError, Position, repair};
+use std::time::Duration;
+use uuid::Uuid;
+
+#[test]
+fn the_second_writer_sees_the_entry_of_the_first() {
+    let bench = Bench::of(2);
+    let (one, other) = (Journal::open(&bench.dir).unwrap(), Journal::open(&bench.dir).unwrap());
+    let seen = bench.read().unwrap();
+    let mut locked = one.lock(WAIT, "one").unwrap();
+    locked.catch_up(&seen, |_, _, _| Ok(())).unwrap();
+    commit(&mut locked, 3).unwrap();
+    drop(locked);
+    let mut locked = other.lock(WAIT, "other").unwrap();
+    let mut entries = Vec::new();
+    let caught_up = locked.catch_up(&seen, |entry, at, _| {
+        entries.push((entry.seq, at.seq, entry.events.clone()));
+        Ok(())
+    });
+    assert_eq!(entries, [(3, 3, vec![event(3)])]);
+    assert_eq!(caught_up.unwrap().seq, 3);
+    commit(&mut locked, 4).unwrap();
+    assert!(bench.verify().damage.is_empty());
+}
+
+#[test]
+fn a_lock_that_is_not_obtained_names_its_holder() {
+    let bench = Bench::of(1);
+    let journal = Journal::open(&bench.dir).unwrap();
+    for (holder, said) in [("sched tick (pid 7, h)".to_owned(), 21), ("é".repeat(90), 94)] {
+        let held = journal.lock(WAIT, &holder).unwrap();
+        let error = journal.lock(Duration::ZERO, "me").err().unwrap();
+        assert_eq!(error.category(), Category::Locked);
+        let JournalError::Locked { holder: named, .. } = error else { panic!("{error}") };
+        assert_eq!(named, holder[..said]);
+        drop(held);
+        journal.lock(Duration::ZERO, "me").unwrap();
+    }
+}
+
+#[test]
+fn time_never_goes_back_and_wall_says_what_the_clock_said() {
+    let bench = Bench::of(1);
+    let (mut locked, _, _) = bench.catch_up().unwrap();
+    let at = |millis| Timestamp::from_millis(START + millis);
+    let mut go = |clock, not_before, id| {
+        let id = Uuid::from_u128(id);
+        locked.commit(by(), clock, not_before, id, vec![event(2)]).unwrap().entry
+    };
+    let behind = go(at(500), at(1000), 1);
+    assert_eq!((behind.at, behind.wall), (at(1000), Some(at(500))));
+    let ahead = go(at(2000), at(1000), 2);
+    assert_eq!((ahead.at, ahead.wall), (at(2000), None));
+    let texts = lines(&bench.bytes());
+    let text = String::from_utf8(texts[1].clone()).unwrap();
+    assert!(text.contains(&format!("\"at\":\"{}\",\"wall\":\"{}\",\"id\"", at(1000), at(500))));
+    assert!(!String::from_utf8(texts[2].clone()).unwrap().contains("\"wall\""));
+    assert!(bench.verify().damage.is_empty());
+}
+
+#[test]
+fn head_alternates_between_its_slots_and_survives_one() {
+    let bench = Bench::of(6);
+    for (slot, seq) in [(0, 5), (1, 6)] {
+        let mut bytes = bench.head_bytes();
+        bytes[slot * 128 + 10] ^= 1;
+        let file = bench.dir.join("damaged-head");
+        std::fs::write(&file, bytes).unwrap();
+        let read = head::read(Some(&std::fs::File::open(&file).unwrap())).unwrap();
+        assert_eq!(read, Head::At(bench.head_at(seq)));
+    }
+}
+
+#[test]
+fn repair_cuts_keeps_the_bytes_and_sets_head() {
+    let bench = Bench::of(6);
+    let whole = bench.bytes();
+    let mut texts = lines(&whole);
+    texts[3][20] ^= 1;
+    bench.write(&texts.concat());
+    let three = Bench::of(3).head_at(3);
+    let cut = repair::cut(&bench.dir, 4, "the test").unwrap();
+    assert_eq!((cut.position.seq, &cut.position.hash), (3, &three.hash));
+    let kept = std::fs::read_dir(bench.dir.join("quarantine")).unwrap().next().unwrap().unwrap();
+    let bytes = std::fs::read(kept.path()).unwrap();
+    assert_eq!(bytes, texts[3..].concat());
+    assert_eq!(cut.sha256, sched::journal::line::sha256_hex(&bytes));
+    assert_eq!((cut.bytes, cut.text.as_bytes()), (bytes.len() as u64, &bytes[..]));
+    assert!(bench.verify().damage.is_empty());
+    let (mut locked, position, notices) = bench.catch_up().unwrap();
+    assert!(position.seq == 3 && notices.is_empty());
+    commit(&mut locked, 4).unwrap();
+    assert_eq!(kinds(&bench.verify()), [""; 0]);
+}
+
+#[test]
+fn repair_gives_up_acknowledged_entries_that_are_gone() {
+    let bench = Bench::of(6);
+    bench.write(&lines(&bench.bytes())[..4].concat());
+    assert!(matches!(bench.refused(), JournalError::Truncated { .. }));
+    assert_eq!(repair::cut(&bench.dir, 5, "the test").unwrap().bytes, 0);
+    assert_eq!(bench.catch_up().unwrap().1.seq, 4);
+}
+
+#[test]
+fn repair_refuses_what_is_no_place_to_cut() {
+    let bench = Bench::of(6);
+    let before = bench.bytes();
+    for from_seq in [0, 7, 8] {
+        let cut = repair::cut(&bench.dir, from_seq, "the test");
+        assert!(matches!(cut, Err(JournalError::Corrupt { .. })), "{from_seq}: {cut:?}");
+    }
+    assert_eq!(bench.bytes(), before);
+}
+
+#[test]
+fn a_position_matches_only_its_own_line() {
+    let bench = Bench::of(3);
+    let journal = Journal::open(&bench.dir).unwrap();
+    let end = bench.read().unwrap();
+    assert!(journal.matches(&end).unwrap() && journal.matches(&Position::start()).unwrap());
+    assert!(!journal.matches(&Position { offset: end.offset - 2, ..end.clone() }).unwrap());
+    assert!(!journal.matches(&Position { offset: end.offset + 1, ..end.clone() }).unwrap());
+    assert!(!journal.matches(&Position { hash: "a".repeat(64), ..end }).unwrap());
+}
