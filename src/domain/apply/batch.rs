@@ -65,7 +65,9 @@ fn start(state: &mut State, event: &Event, e: &BatchStarted) -> Result<(), Illeg
     batch.base_commit = Some(e.base_commit.clone());
     batch.mode = e.mode;
     batch.pinned = Some(e.clone());
-    let members: Vec<IssueId> = batch.members.iter().map(|m| m.issue.clone()).collect();
+    // one that was stopped before the start has left already
+    let open = batch.members.iter().filter(|m| m.outcome.is_none());
+    let members: Vec<IssueId> = open.map(|m| m.issue.clone()).collect();
     for member in &members {
         move_issue(state, event, member, IssueStatus::Waiting)?;
     }
