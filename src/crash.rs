@@ -61,6 +61,18 @@ fn once() -> bool {
     std::fs::OpenOptions::new().write(true).create_new(true).open(path).is_ok()
 }
 
+const VARIABLES: [&str; 2] = ["SCHED_CRASH_AT", "SCHED_CRASH_ONCE"];
+
+/// What a supervisor passes on to its child, whose points would never be met otherwise.
+pub fn environment() -> impl Iterator<Item = (&'static str, std::ffi::OsString)> {
+    VARIABLES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)))
+}
+
+/// Keeps that from the command itself: what an agent runs of this program must not die.
+pub fn without(command: &mut std::process::Command) -> &mut std::process::Command {
+    VARIABLES.iter().fold(command, |command, name| command.env_remove(name))
+}
+
 /// Dies here when a test asked for it.
 pub fn point(name: &str) {
     let Some((wanted, count)) = wanted() else { return };

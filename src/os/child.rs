@@ -68,7 +68,7 @@ fn become_command(run_dir: &Path) -> String {
     let Some((program, arguments)) = executed.command.split_first() else {
         return "there is nothing to execute".into();
     };
-    let error = Command::new(program).args(arguments).stdin(input).exec();
+    let error = crate::crash::without(Command::new(program).args(arguments)).stdin(input).exec();
     let path = std::env::var("PATH").unwrap_or_default();
     match error.kind() {
         std::io::ErrorKind::NotFound => format!("`{program}`: not found in PATH={path}"),

@@ -220,6 +220,7 @@ impl Job for SystemJob {
             .current_dir("/")
             .env_clear()
             .envs(&plan.environment)
+            .envs(crate::crash::environment())
             .stdin(Stdio::piped())
             .stdout(log)
             .stderr(errors)
