@@ -1,0 +1,89 @@
+//! `kill -9` at each named point of ticks and supervisors.
+
+use crate::bench::{Bench, GATE, WORKS};
+use std::sync::Mutex;
+
+/// Points that a batch with one good and one bad member passes in a tick of cron.
+const IN_TICKS: &[&str] = &[
+    "journal-written",
+    "journal-written:2",
+    "journal-synced",
+    "journal-synced:2",
+    "journal-acknowledged",
+    "tick-locked",
+    "tick-looked",
+    "tick-looked:2",
+    "tick-decided",
+    "tick-quiet",
+    "pay-integration",
+    "paid-integration",
+    "pay-start",
+    "paid-start",
+];
+
+/// Points that it passes in supervisors, in the ticks which they run, and in their children.
+const IN_SUPERVISORS: &[&str] = &[
+    "journal-written",
+    "journal-written:2",
+    "journal-synced:2",
+    "journal-acknowledged:2",
+    "tick-looked",
+    "tick-decided",
+    "pay-start",
+    "paid-start",
+    "pay-land",
+    "land-made",
+    "paid-land",
+    "pay-ship",
+    "ship-files",
+    "paid-ship",
+    "supervise-begun",
+    "supervise-claimed",
+    "supervise-forked",
+    "supervise-started",
+    "supervise-tree",
+    "supervise-go",
+    "supervise-ended",
+    "supervise-receipt",
+    "supervise-committed",
+    "child-begun",
+    "child-going",
+];
+
+fn batch() -> Bench {
+    let bench = Bench::new(WORKS, GATE);
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
+    bench
+}
+
+fn killed_at(variable: &str, point: &str, undisturbed: &crate::bench::Outcome) {
+    let what = format!("{variable}={point}");
+    let bench = batch();
+    let once = bench.beside("once");
+    let variables = [(variable, point), ("SCHED_CRASH_ONCE", once.to_str().unwrap())];
+    bench.settle(&variables);
+    assert!(once.exists(), "{what}: nothing died there");
+    bench.check(&what);
+    assert_eq!(&bench.outcome(), undisturbed, "{what}");
+}
+
+#[test]
+fn a_crash_at_any_point_changes_no_outcome_and_repeats_no_run() {
+    let calm = batch();
+    calm.settle(&[]);
+    calm.check("undisturbed");
+    let undisturbed = calm.outcome();
+    let ticks = IN_TICKS.iter().map(|point| ("SCHED_CRASH_AT", *point));
+    let supervisors = IN_SUPERVISORS.iter().map(|point| ("SCHED_CRASH_SUPERVISOR", *point));
+    let left: Mutex<Vec<_>> = Mutex::new(ticks.chain(supervisors).collect());
+    let next = || left.lock().unwrap().pop();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some((variable, point)) = next() {
+                    killed_at(variable, point, &undisturbed);
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,52 @@
+//! Agents, supervisors and ticks killed from outside; reboots; trees that agents break.
+
+use crate::bench::{Bench, GATE, WORKS, signal};
+
+const KILL: i32 = 9;
+
+/// A batch whose agents wait until a file named `go` lies beside the repository.
+fn waiting() -> Bench {
+    let bench =
+        Bench::new(&format!("while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done; {WORKS}"), GATE);
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
+    bench.ok(&["tick"]);
+    bench.until("the agent runs", || !bench.runs().is_empty());
+    bench
+}
+
+fn go_on(bench: &Bench, variables: &[(&str, &str)]) {
+    std::fs::write(bench.beside("go"), "").unwrap();
+    bench.settle(variables);
+    bench.check("killed");
+    let outcome = bench.outcome();
+    let of = |id: &str| outcome.issues.iter().find(|row| row.0 == id).unwrap().1.clone();
+    assert_eq!((of("good"), of("bad")), ("done".into(), "evicted".into()), "{outcome:?}");
+}
+
+#[test]
+fn an_agent_outlives_its_supervisor_and_its_work_is_judged() {
+    let bench = waiting();
+    signal(KILL, &bench.processes(" supervise "));
+    go_on(&bench, &[]);
+    assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
+}
+
+#[test]
+fn a_reboot_under_an_agent_costs_no_attempt() {
+    let bench = waiting();
+    let all = bench.processes("");
+    signal(KILL, &all);
+    go_on(&bench, &[("SCHED_TEST_BOOT_ID", "another")]);
+    assert_eq!(bench.outcome().agents, ["agent good", "agent good", "agent bad"]);
+}
+
+#[test]
+fn a_member_stopped_before_its_batch_starts_does_not_stop_the_others() {
+    let bench = Bench::new(WORKS, GATE);
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "gone,good"]);
+    bench.ok(&["stop", "--issue", "gone"]);
+    bench.ok(&["tick"]);
+    bench.settle(&[]);
+    bench.check("stopped before the start");
+    assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
+}
