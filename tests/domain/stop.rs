@@ -187,3 +187,24 @@ fn an_unkillable_agent_without_a_tree_blocks_its_issue() {
     assert!(w.refused(resume(issue("7"))).contains("still lives"));
     assert!(w.end("issue:7", killed()).contains("slot-released issue-failed:7:timeout"));
 }
+
+#[test]
+fn a_batch_starts_without_the_member_that_was_stopped_before() {
+    let mut w = World::new("");
+    w.given(enqueue(Some("b1"), &[("1", &[]), ("2", &[])]));
+    w.given(stop(issue("1")));
+    assert_eq!(w.base("c0"), "batch-started member-assigned dispatch-planned:agent");
+    assert!(!w.idle("batch:b1/2"));
+}
+
+#[test]
+fn a_rescue_that_was_stopped_has_rescued_nothing() {
+    let mut w = World::batch("", &["1", "2"]);
+    let mut exit = done("t1");
+    exit.ground.as_mut().unwrap().dirty = true;
+    w.run("batch:b1/1", exit);
+    w.start("batch:b1/1");
+    w.wait(600).tick();
+    let line = w.end("batch:b1/1", code(0)); // it ended well, but only after the stop
+    assert!(line.ends_with("dispatch-planned:reclaim"), "{line}");
+}

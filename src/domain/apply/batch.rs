@@ -65,7 +65,6 @@ fn start(state: &mut State, event: &Event, e: &BatchStarted) -> Result<(), Illeg
     batch.base_commit = Some(e.base_commit.clone());
     batch.mode = e.mode;
     batch.pinned = Some(e.clone());
-    // one that was stopped before the start has left already
     let open = batch.members.iter().filter(|m| m.outcome.is_none());
     let members: Vec<IssueId> = open.map(|m| m.issue.clone()).collect();
     for member in &members {

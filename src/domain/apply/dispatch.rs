@@ -276,7 +276,9 @@ fn end(
             let clean =
                 exit.is_some_and(|e| e.code == Some(0) && e.reclaimed.iter().all(|r| r.done));
             batch.reclaim_failures = if clean { 0 } else { batch.reclaim_failures + 1 };
-            let rescued = clean && matches!(dispatch.plan.reclaim, Some(Reclaim::Rescue { .. }));
+            let rescued = verdict == Verdict::Done
+                && clean
+                && matches!(dispatch.plan.reclaim, Some(Reclaim::Rescue { .. }));
             for member in batch.members.iter_mut().filter(|_| rescued) {
                 if let Some(judging) = &mut member.judging {
                     judging.rescue = false;

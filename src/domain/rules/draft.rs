@@ -66,6 +66,11 @@ impl<'a> Draft<'a> {
         self.events
     }
 
+    /// How many events were drafted.
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
     /// Whether anything was drafted.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()

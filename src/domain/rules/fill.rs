@@ -14,6 +14,7 @@ use std::time::Duration;
 /// Plans dispatches until no permit is free or no need is left.
 pub(super) fn fill(draft: &mut Draft<'_>) {
     while let Some(need) = next(draft) {
+        let drafted = draft.len();
         match &need.kind {
             NeedKind::StartBatch(batch) => start::start_batch(draft, batch),
             NeedKind::StartIssue(issue) => start::start_issue(draft, issue),
@@ -25,6 +26,11 @@ pub(super) fn fill(draft: &mut Draft<'_>) {
             NeedKind::Recheck(batch, issue) => plan::gate(draft, batch, issue, false, true),
             NeedKind::Suite(batch) => plan::suite(draft, batch),
             NeedKind::RemoveTrees(batch) => plan::remove_trees(draft, batch),
+        }
+        let planned = draft.len() > drafted;
+        debug_assert!(planned, "BUG: nothing was planned for {need:?}");
+        if !planned {
+            return; // it would be asked for ever
         }
     }
 }
