@@ -90,3 +90,13 @@ fn the_priority_of_a_stand_alone_issue_is_that_of_its_batch() {
     let late = Command::Reprioritize { target: issue("1"), priority: 7, reason: None };
     assert!(w.refused(late).contains("stopped already"));
 }
+
+#[test]
+fn a_gate_that_nobody_started_is_planned_again_and_its_member_keeps_the_slot() {
+    let mut w = World::batch(GATE, &["1"]);
+    w.run("batch:b1/1", done("t1"));
+    let dispatch = w.open("batch:b1/1");
+    let late = sched::domain::fact::Fact::NotStarted { dispatch, tried: false };
+    assert_eq!(w.given(late), "dispatch-expired dispatch-planned:gate");
+    assert_eq!(w.state.slots.len(), 1);
+}

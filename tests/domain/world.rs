@@ -6,7 +6,7 @@ use sched::domain::command::{Command, Enqueue, NewBatch, NewIssue, Post, Target}
 use sched::domain::config::Config;
 use sched::domain::event::{
     By, DispatchStarted, Entry, EnvironmentRecorded, Event, Exit, Ground, JournalCreated,
-    OutputRange, Place, Process, Reclaim, Reclaimed, Role, VERSION, Writer,
+    OutputRange, Place, Process, Reclaim, Reclaimed, VERSION, Writer,
 };
 use sched::domain::fact::{
     BranchResult, Fact, Input, LandResult, RebaseResult, Remains, Seen, ShipResult, TickSeen,
@@ -17,7 +17,6 @@ use sched::domain::rules::{Ids, decide};
 use sched::domain::state::{Batch, Dispatch, Issue, State};
 use sched::domain::time::{Now, Timestamp};
 use sched::domain::{apply, fold};
-use std::time::Duration;
 use uuid::Uuid;
 
 /// What can be given.
@@ -309,9 +308,15 @@ impl World {
             Err(illegal) => Err(illegal.to_string()),
         }
     }
+}
 
-    pub fn seconds(&self, seconds: u64) -> Duration {
-        Duration::from_secs(seconds)
+/// A failing case shows its journal.
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let lines: Vec<String> = self.lines.iter().map(|events| line(events)).collect();
+            println!("the journal:\n{}\n", lines.join("\n"));
+        }
     }
 }
 
@@ -468,8 +473,4 @@ pub fn requeue(id: &str) -> Command {
 
 pub fn pause() -> Command {
     Command::Pause { reason: None }
-}
-
-pub fn is_agent(dispatch: &Dispatch) -> bool {
-    dispatch.plan.role == Role::Agent
 }

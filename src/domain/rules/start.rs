@@ -117,7 +117,9 @@ pub(super) fn starting(draft: &mut Draft<'_>, started: &DispatchStarted) -> Resu
 pub(super) fn not_started(draft: &mut Draft<'_>, id: DispatchId, tried: bool) {
     let Some(dispatch) = draft.dispatch(&id).filter(|d| !d.is_started()) else { return };
     draft.push(DispatchExpired { dispatch: id, tried });
-    draft.release_slot(&dispatch.unit);
+    if dispatch.plan.slot.is_some() {
+        draft.release_slot(&dispatch.unit); // a gate's member keeps the slot of its agent
+    }
     if tried {
         note_spawn_failure(draft);
     }
