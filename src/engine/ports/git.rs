@@ -195,8 +195,8 @@ pub struct Repository {
 pub struct GitVersion(pub u32, pub u32, pub u32);
 
 impl GitVersion {
-    /// The oldest git that can do all that is asked of it (`merge-tree --merge-base`).
-    pub const OLDEST: GitVersion = GitVersion(2, 40, 0);
+    /// The oldest git that can do all that is asked of it (`merge-tree --write-tree`).
+    pub const OLDEST: GitVersion = GitVersion(2, 38, 0);
 }
 
 impl std::fmt::Display for GitVersion {

@@ -3,8 +3,10 @@
 //! What could make them differ is pinned: attributes come from our side's tree and not from
 //! whatever the operator has checked out, renames are found alike whoever's configuration is read.
 
+use super::commit::{Commit, Person};
 use super::run::Launcher;
 use crate::domain::ids::CommitId;
+use crate::domain::time::Timestamp;
 use crate::engine::ports::git::GitError;
 
 const PINNED: &[&str] = &[
@@ -28,6 +30,20 @@ pub(super) enum Merged {
 }
 
 impl Launcher {
+    /// Our tree as a commit right on a base, so that git finds just that base: what
+    /// `--merge-base` does in newer versions of git.
+    fn on_base(&self, ours: &CommitId, base: &CommitId) -> Result<CommitId, GitError> {
+        let author = Person::sched(Timestamp::default());
+        self.make_commit(&Commit {
+            tree: self.commit(ours)?.tree,
+            parents: vec![base.clone()],
+            committer: author.clone(),
+            author,
+            encoding: None,
+            message: b"base\n".to_vec(),
+        })
+    }
+
     /// Merges two commits; with `base`, as if that were their merge base.
     pub(super) fn merge(
         &self,
@@ -40,11 +56,10 @@ impl Launcher {
             call = call.config(setting);
         }
         call = call.args(["--write-tree", "-z", "--no-messages", "--name-only"]);
-        call = match base {
-            Some(base) => call.arg(format!("--merge-base={base}")),
-            None => call.arg("--allow-unrelated-histories"),
-        };
-        let output = call.args([ours.as_str(), theirs.as_str()]).output()?;
+        call = call.arg("--allow-unrelated-histories");
+        let based = base.map(|base| self.on_base(ours, base)).transpose()?;
+        let output =
+            call.args([based.as_ref().unwrap_or(ours).as_str(), theirs.as_str()]).output()?;
         let mut fields = output.stdout.split(|b| *b == 0).filter(|f| !f.is_empty());
         let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
         match (output.code, fields.next()) {
