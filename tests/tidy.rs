@@ -80,7 +80,10 @@ struct Source {
 impl Source {
     /// Lines of production code with their numbers: without comments, up to the tests.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let only_tests = self.path.starts_with("tests/") || self.path.ends_with("/tests.rs");
+        let only_tests = self.path.starts_with("tests/")
+            || self.path.starts_with("benches/")
+            || self.path.contains("/tests/")
+            || self.path.ends_with("/tests.rs");
         let lines = self.lines.iter().take_while(|line| line.trim() != "#[cfg(test)]");
         let lines = lines.enumerate().filter(move |_| !only_tests);
         lines

@@ -25,6 +25,7 @@ pub struct Session<'a> {
     projection: Projection,
     clock: &'a dyn Clock,
     role: Writer,
+    holder: String,
     /// The state behind the last entry that was read.
     pub state: State,
     position: Position,
@@ -45,11 +46,13 @@ impl<'a> Session<'a> {
         let loaded = projection.load(&journal);
         let (state, position) = loaded.unwrap_or_else(|| (State::default(), Position::start()));
         let saved = position.seq;
+        let by = clock.by(role, &clock.now());
         let mut session = Self {
             journal,
             projection,
             clock,
             role,
+            holder: format!("{} (pid {})", role_name(role), by.pid),
             state,
             position,
             saved,
@@ -118,8 +121,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`EngineError`]: a refusal, or the journal could not be written; nothing was committed.
     pub fn transact(&mut self, input: &Input) -> Result<Vec<Event>, EngineError> {
-        let holder = self.holder();
-        let mut locked = self.journal.lock(self.lock_wait, &holder)?;
+        let mut locked = self.journal.lock(self.lock_wait, &self.holder)?;
         self.catch_up(&mut locked)?;
         self.check_draft()?;
         let anywhere = |command: &Command| {
@@ -145,10 +147,6 @@ impl<'a> Session<'a> {
         locked.commit(by, now.wall, now.wall, Uuid::now_v7(), events)?;
         drop(locked);
         Self::open(dir, clock, Writer::Operator)
-    }
-
-    fn holder(&self) -> String {
-        format!("{} (pid {})", role_name(self.role), std::process::id())
     }
 
     fn catch_up(&mut self, locked: &mut Locked) -> Result<(), EngineError> {

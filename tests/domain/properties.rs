@@ -198,15 +198,20 @@ fn check_line(w: &World, resolved: &[(BatchId, IssueId)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: cases(),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whatever_happens_no_rule_breaks_a_law(
         config in 0..CONFIGS.len(),
-        steps in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>()), 1..120),
+        steps in prop::collection::vec(any::<(u8, u8, u8, u8)>(), 1..120),
     ) {
         let mut w = World::new(CONFIGS[config]);
-        let _ = w.try_given(enqueue(Some("b0"), &[("0", &[]), ("1", &[]), ("2", &["0"]), ("3", &[])]));
+        let first = [("0", &[][..]), ("1", &[]), ("2", &["0"]), ("3", &[])];
+        let _ = w.try_given(enqueue(Some("b0"), &first));
         w.base("c0");
         if w.state.batch(&"b0".into()).is_some() {
             w.made("b0");

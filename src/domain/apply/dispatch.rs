@@ -9,6 +9,7 @@ use crate::domain::ids::{BatchId, DispatchId, Unit};
 use crate::domain::state::{
     Baseline, Batch, Dispatch, IssueStatus, Said, SlotUse, State, Stop, TreeRecord,
 };
+use crate::domain::time::Stamp;
 use std::sync::Arc;
 
 pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent> {
@@ -262,28 +263,10 @@ fn end(
             judged(state, event, &batch, &dispatch, verdict, evidence)?;
         }
         (Role::Suite, Some(batch)) if counted => {
-            let batch = batch_mut(state, event, &batch)?;
-            let again = matches!(
-                verdict,
-                Verdict::Lost | Verdict::HostLost | Verdict::KilledOutside | Verdict::NeverRan
-            );
-            batch.suite_losses = if again { batch.suite_losses + 1 } else { 0 };
-            batch.reclaim.note(verdict, &stamp);
+            note_suite(batch_mut(state, event, &batch)?, verdict, &stamp);
         }
         (Role::Reclaim, Some(batch)) => {
-            let batch = batch_mut(state, event, &batch)?;
-            batch.reclaim.note(verdict, &stamp);
-            let clean =
-                exit.is_some_and(|e| e.code == Some(0) && e.reclaimed.iter().all(|r| r.done));
-            batch.reclaim_failures = if clean { 0 } else { batch.reclaim_failures + 1 };
-            let rescued = verdict == Verdict::Done
-                && clean
-                && matches!(dispatch.plan.reclaim, Some(Reclaim::Rescue { .. }));
-            for member in batch.members.iter_mut().filter(|_| rescued) {
-                if let Some(judging) = &mut member.judging {
-                    judging.rescue = false;
-                }
-            }
+            note_reclaim(batch_mut(state, event, &batch)?, &dispatch, verdict, exit, &stamp);
         }
         _ => {}
     }
@@ -292,6 +275,35 @@ fn end(
         agent_is_gone(state, event, &dispatch, verdict == Verdict::Done)?;
     }
     Ok(())
+}
+
+fn note_suite(batch: &mut Batch, verdict: Verdict, stamp: &Stamp) {
+    let again = matches!(
+        verdict,
+        Verdict::Lost | Verdict::HostLost | Verdict::KilledOutside | Verdict::NeverRan
+    );
+    batch.suite_losses = if again { batch.suite_losses + 1 } else { 0 };
+    batch.reclaim.note(verdict, stamp);
+}
+
+fn note_reclaim(
+    batch: &mut Batch,
+    dispatch: &Dispatch,
+    verdict: Verdict,
+    exit: Option<&Exit>,
+    stamp: &Stamp,
+) {
+    batch.reclaim.note(verdict, stamp);
+    let clean = exit.is_some_and(|e| e.code == Some(0) && e.reclaimed.iter().all(|r| r.done));
+    batch.reclaim_failures = if clean { 0 } else { batch.reclaim_failures + 1 };
+    let rescued = verdict == Verdict::Done
+        && clean
+        && matches!(dispatch.plan.reclaim, Some(Reclaim::Rescue { .. }));
+    for member in batch.members.iter_mut().filter(|_| rescued) {
+        if let Some(judging) = &mut member.judging {
+            judging.rescue = false;
+        }
+    }
 }
 
 /// Two bad ends in a row of different units say that something else is wrong.

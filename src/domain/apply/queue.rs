@@ -1,7 +1,7 @@
 //! Events about issues in the queue.
 
 use super::{IllegalEvent, batch_mut, illegal, issue_mut, move_batch, move_issue};
-use crate::domain::event::{BatchFormed, Event, IssueEnqueued};
+use crate::domain::event::{BatchFormed, Event, IssueBlocked, IssueEnqueued};
 use crate::domain::ids::Unit;
 use crate::domain::state::{
     Batch, BatchStatus, Issue, IssueBlock, IssueStatus, Member, State, Tally,
@@ -31,14 +31,7 @@ pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent
             move_issue(state, event, &e.issue, IssueStatus::Stopped)?;
             end_issue(state, event, &e.issue, Some(e.reason.clone()))
         }
-        Event::IssueBlocked(e) => {
-            let from = issue_mut(state, event, &e.issue)?.status;
-            move_issue(state, event, &e.issue, IssueStatus::Blocked)?;
-            let issue = issue_mut(state, event, &e.issue)?;
-            let (reason, detail) = (e.reason.clone(), e.detail.clone());
-            issue.block = Some(IssueBlock { reason, detail, from, since: stamp });
-            Ok(())
-        }
+        Event::IssueBlocked(e) => block(state, event, e),
         Event::IssueUnblocked(e) => {
             let issue = issue_mut(state, event, &e.issue)?;
             let Some(block) = issue.block.take() else {
@@ -80,6 +73,15 @@ pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent
         },
         _ => Ok(()),
     }
+}
+
+fn block(state: &mut State, event: &Event, e: &IssueBlocked) -> Result<(), IllegalEvent> {
+    let since = state.head.stamp.clone();
+    let from = issue_mut(state, event, &e.issue)?.status;
+    move_issue(state, event, &e.issue, IssueStatus::Blocked)?;
+    let (reason, detail) = (e.reason.clone(), e.detail.clone());
+    issue_mut(state, event, &e.issue)?.block = Some(IssueBlock { reason, detail, from, since });
+    Ok(())
 }
 
 /// Where a block ends: work whose process is over starts from the queue.
