@@ -162,3 +162,16 @@ fn trees_of_an_earlier_run_are_given_up_too() {
     w.run("issue:7", code(1));
     assert!(w.run("issue:7", code(1)).contains("tree-kept"));
 }
+
+#[test]
+fn a_removal_that_cannot_be_killed_blocks_nothing_and_what_shipped_is_not_taken_back() {
+    let mut w = validated("");
+    w.base("c0");
+    w.ship(ShipResult::Shipped);
+    w.start("batch:b1");
+    w.wait(600).tick();
+    w.wait(120).tick();
+    assert_eq!(w.wait(120).tick(), "kill-ineffective");
+    assert!(w.refused(abandon(batch("b1"))).contains("merged already"));
+    assert!(w.refused(stop(batch("b1"))).contains("merged already"));
+}

@@ -208,3 +208,12 @@ fn a_rescue_that_was_stopped_has_rescued_nothing() {
     let line = w.end("batch:b1/1", code(0)); // it ended well, but only after the stop
     assert!(line.ends_with("dispatch-planned:reclaim"), "{line}");
 }
+
+#[test]
+fn a_stopped_batch_leaves_those_alone_who_left_it_and_were_queued_again() {
+    let mut w = World::batch("", &["1", "2", "3"]);
+    w.run("batch:b1/1", code(1));
+    w.given(requeue("1"));
+    w.given(stop(batch("b1")));
+    assert_eq!((w.issue_status("1"), w.issue_status("2")), ("queued", "stopped"));
+}

@@ -9,7 +9,7 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::domain::refusal::Refusal;
-use crate::domain::state::{BatchStatus, IssueStatus, Outcome, Stopping};
+use crate::domain::state::{Batch, BatchStatus, IssueStatus, Outcome, Stopping};
 
 pub(super) fn pause(draft: &mut Draft<'_>, reason: Option<String>) -> Result<(), Refusal> {
     if draft.state.health.pause.as_ref().is_some_and(|p| !p.automatic) {
@@ -70,6 +70,12 @@ fn over(what: &str, id: &dyn std::fmt::Display, status: &str) -> Refusal {
     Refusal::refused(format!("{what} {id} is {status} already"))
 }
 
+/// Whether a batch's work is on its base: it cannot be taken back, whatever blocks its cleaning up.
+fn has_shipped(batch: &Batch) -> bool {
+    let from = batch.block.as_ref().map_or(batch.status, |block| block.from);
+    from == BatchStatus::Merged
+}
+
 pub(super) fn abandon(
     draft: &mut Draft<'_>,
     target: &Target,
@@ -80,6 +86,9 @@ pub(super) fn abandon(
         Target::Issue(id) => end_one(draft, Verb::Abandon, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
+            if has_shipped(&batch) {
+                return Err(over("batch", id, BatchStatus::Merged.name()));
+            }
             if !batch.status.may_dissolve() || batch.stopping.is_some() {
                 return Err(over("batch", id, batch.status.name()));
             }
@@ -108,8 +117,10 @@ pub(super) fn stop(
         Target::Issue(id) => end_one(draft, Verb::Stop, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
-            let shipped = batch.status == BatchStatus::Merged;
-            if batch.is_over() || shipped || batch.stopping.is_some() {
+            if has_shipped(&batch) {
+                return Err(over("batch", id, BatchStatus::Merged.name()));
+            }
+            if batch.is_over() || batch.stopping.is_some() {
                 return Err(over("batch", id, batch.status.name()));
             }
             acted(draft, Verb::Stop, unit.clone(), reason.clone());

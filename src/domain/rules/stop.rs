@@ -100,6 +100,9 @@ fn escalate(draft: &mut Draft<'_>, dispatch: &Dispatch, stop: &Stop) {
 fn unkillable(draft: &mut Draft<'_>, dispatch: &Dispatch) {
     let batch = draft.state.batch_of(&dispatch.unit).map(|b| b.id.clone());
     let about = dispatch.unit.issue_id().cloned();
+    if matches!(dispatch.plan.reclaim, Some(Reclaim::Remove { .. })) {
+        return; // its trees stay owed; nothing of the batch waits for them
+    }
     match (batch, about) {
         (Some(batch), about) => {
             member::block(draft, &batch, "agent-unkillable", about, Some(dispatch.id), None);
@@ -171,8 +174,12 @@ pub(super) fn conclude_batch(draft: &mut Draft<'_>, id: &BatchId) {
     }
     draft.push(BatchStopped { batch: id.clone(), reason: stopping.reason.clone() });
     for member in &batch.members {
-        let parked = draft.state.issue(&member.issue).is_some_and(|i| i.status.is_parked());
-        if !parked {
+        // a member that left and was queued again belongs to another run
+        let here = draft
+            .state
+            .issue(&member.issue)
+            .is_some_and(|i| !i.status.is_parked() && i.batch.as_ref() == Some(id));
+        if here {
             member::end_by_operator(draft, &member.issue, Verb::Stop, &stopping.reason);
         }
     }
