@@ -84,6 +84,7 @@ text_id!(
 );
 text_id!(
     /// The boot id of a machine (`/proc/sys/kernel/random/boot_id`).
+    #[derive(Default)]
     BootId
 );
 
