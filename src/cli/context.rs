@@ -65,11 +65,7 @@ impl Context {
         let variable = variable.map(PathBuf::from);
         let flag = self.global.state_dir.as_deref();
         let named = flag.is_some() || variable.is_some();
-        let common = if named {
-            None
-        } else {
-            repository(&self.current).map(|r| PathBuf::from(r.common_dir))
-        };
+        let common = if named { None } else { common_dir(&self.current) };
         place::resolve(flag, variable.as_deref(), common.as_deref(), &self.current).ok_or_else(
             || {
                 let here = self.current.display();
@@ -162,6 +158,24 @@ fn git(path: &str, lock: Option<&dyn AsFd>) -> GitCommand {
         Some(lock) => git.holding(lock),
         None => git,
     }
+}
+
+/// The common git directory of the repository that a directory is in, found as git finds it but
+/// without starting a process: every command asks for it, also on a busy machine.
+fn common_dir(current: &Path) -> Option<PathBuf> {
+    let is_git = |dir: &Path| dir.join("HEAD").exists() && dir.join("objects").is_dir();
+    current.ancestors().find_map(|dir| {
+        let dot = dir.join(".git");
+        if dot.is_dir() {
+            return Some(dot);
+        }
+        let Ok(text) = std::fs::read_to_string(&dot) else {
+            return is_git(dir).then(|| dir.to_owned()); // a bare repository
+        };
+        let own = dir.join(text.trim().strip_prefix("gitdir: ")?);
+        let common = std::fs::read_to_string(own.join("commondir")).ok();
+        Some(common.map_or_else(|| own.clone(), |to| own.join(to.trim())))
+    })
 }
 
 /// The repository that a directory is in.

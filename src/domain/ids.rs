@@ -84,7 +84,6 @@ text_id!(
 );
 text_id!(
     /// The boot id of a machine (`/proc/sys/kernel/random/boot_id`).
-    #[derive(Default)]
     BootId
 );
 

@@ -23,7 +23,7 @@ const FILTERS: &[(&str, &str)] = &[
     (r"pid \d+", "pid [pid]"),
     (r"after \d+\.\d s", "after [seconds] s"),
     (r"\d+ MiB free", "[free] MiB free"),
-    (r"git \d+\.\d+", "git [version]"),
+    (r"git \d+\.\d+(\.\d+)?", "git [version]"),
     (r"byte \d+", "byte [offset]"),
     (r#""offset":\d+"#, r#""offset":"[offset]""#),
     (r"repaired: \d+ bytes", "repaired: [bytes] bytes"),
