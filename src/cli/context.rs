@@ -206,11 +206,25 @@ fn read_config(path: &Path, session: &Session<'_>) -> Option<ReadConfig> {
     if applied.is_some_and(|applied| applied.digest == digest) {
         return None;
     }
-    let read = match Config::parse(&text) {
+    let repository = session.state.environment.as_ref().and_then(|e| e.repository.as_deref());
+    let read = match checked_config(&text, repository) {
         Ok(_) => Ok(text),
         Err(error) => Err(format!("`{}`: {error}", path.display())),
     };
     Some((digest, read))
+}
+
+/// Reads a configuration as it is meant for a repository: trees never lie inside it.
+pub fn checked_config(text: &str, repository: Option<&str>) -> Result<Config, String> {
+    let config = Config::parse(text).map_err(|error| error.to_string())?;
+    let root = repository.map(|repository| (repository, config.worktree_root(repository)));
+    match root.filter(|(repository, root)| Path::new(root).starts_with(repository)) {
+        Some((_, root)) => Err(format!(
+            "`scheduler.worktree_root` is `{root}`, inside the repository: expected a directory \
+             outside it, as in `../{{repo}}.worktrees`"
+        )),
+        None => Ok(config),
+    }
 }
 
 /// When the last tick ran: the time of its lock file.

@@ -15,11 +15,17 @@ use clap::{CommandFactory, FromArgMatches};
 use std::path::Path;
 use std::process::ExitCode;
 
+/// signal(7): a write would make a file larger than its limit.
+const SIGXFSZ: std::ffi::c_int = 25;
+
 /// Runs the program.
 pub fn main() -> ExitCode {
     if let Some(code) = hidden() {
         return ExitCode::from(code);
     }
+    // a file that may not grow is an error of the write, not the end of the process
+    let seen = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let _ = signal_hook::flag::register(SIGXFSZ, seen);
     let matches = args::Cli::command().get_matches();
     let cli = match args::Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,

@@ -1,11 +1,10 @@
 //! `sched init`: state directory, a commented `sched.toml`, first journal entry.
 
 use crate::audit::schema;
-use crate::cli::context::{Context, repository};
+use crate::cli::context::{Context, checked_config, repository};
 use crate::cli::errors::CliError;
 use crate::cli::output;
 use crate::domain::command::Command;
-use crate::domain::config::Config;
 use crate::domain::event::{EnvironmentRecorded, JournalCreated, Writer};
 use crate::domain::fact::Input;
 use crate::domain::ids::JournalId;
@@ -30,7 +29,7 @@ pub(super) fn run(context: &Context, adopt: bool) -> Result<u8, CliError> {
         Err(error) => return Err(error),
     };
     let config = config_path(context, repository.as_deref());
-    let made = prepare_config(&config)?;
+    let made = prepare_config(&config, repository.as_deref())?;
     place::make_dir(&dir)?;
     let dir = dir.canonicalize()?;
     let created = JournalCreated {
@@ -70,10 +69,11 @@ fn config_path(context: &Context, repository: Option<&Path>) -> PathBuf {
 }
 
 /// Writes the template, or checks what is there. Whether it was written.
-fn prepare_config(path: &Path) -> Result<bool, CliError> {
+fn prepare_config(path: &Path, repository: Option<&Path>) -> Result<bool, CliError> {
+    let repository = repository.map(|path| path.to_string_lossy().into_owned());
     match std::fs::read_to_string(path) {
         Ok(text) => {
-            Config::parse(&text).map_err(|error| {
+            checked_config(&text, repository.as_deref()).map_err(|error| {
                 CliError::usage(format!("`{}`: {error}", path.display()))
                     .remedy("mend it, or move it away, then:  sched init")
             })?;
@@ -110,6 +110,7 @@ fn adopt(context: &Context) -> Result<u8, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::config::Config;
 
     #[test]
     fn the_template_is_a_valid_configuration() {

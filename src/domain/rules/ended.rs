@@ -165,7 +165,7 @@ fn leaving(dispatch: &Dispatch, verdict: Verdict, exit: Option<&Exit>) -> (Strin
             (format!("member-worktree-prep-failed:{reason}"), false)
         }
         Verdict::Lost => (Verdict::UnverifiedExit.name().into(), false),
-        Verdict::UnverifiedExit
+        Verdict::UnverifiedExit | Verdict::Empty
             if exit.and_then(|e| e.ground.as_ref()).is_some_and(|g| !g.tree) =>
         {
             ("worktree-lost".into(), false)

@@ -49,7 +49,13 @@ pub(super) fn base_seen(draft: &mut Draft<'_>, branch: &str, seen: &Seen<CommitI
                 begin(draft, &batch, commit);
             }
         }
-        Seen::Absent => start::base_missing(draft, branch),
+        Seen::Absent => {
+            start::base_missing(draft, branch);
+            if let Some(batch) = front(&draft.state, branch).map(|b| b.id.clone()) {
+                let reason = format!("base-missing:{branch}");
+                member::block(draft, &batch, &reason, None, None, None);
+            }
+        }
         Seen::Unreachable(why) => super::conditions::unreachable(draft, branch, why),
     }
 }
