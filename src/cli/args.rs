@@ -18,11 +18,11 @@ pub enum ColorChoice {
 /// Options of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Global {
-    /// The state directory [default: `$SCHED_STATE_DIR`, or `<git common dir>/sched`, or `.sched`
-    /// above the current directory]
+    /// The state directory (default: `$SCHED_STATE_DIR`, or `<git common dir>/sched`, or `.sched`
+    /// above the current directory)
     #[arg(long, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
-    /// The configuration file [default: the one named at `init`]
+    /// The configuration file (default: the one named at `init`)
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON document
@@ -110,7 +110,7 @@ pub struct EnqueueArgs {
     /// How strong an agent is asked for
     #[arg(long, value_enum)]
     pub tier: Option<TierArg>,
-    /// High first [default: 0 for an issue, 10 for a batch]
+    /// High first (default: 0 for an issue, 10 for a batch)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub priority: Option<i32>,
     /// The batch they are members of
@@ -162,16 +162,16 @@ pub enum JournalCommand {
     /// Is every byte as it was written? Finds all damage, and changes nothing
     #[command(after_help = "Example:\n  sched journal verify --json")]
     Verify {
-        /// Journal files [default: the one in the state directory]
+        /// Journal files (default: the one in the state directory)
         files: Vec<PathBuf>,
     },
     /// The state as it was at an entry or a time
     #[command(after_help = "Example:\n  sched journal replay --at 42 --json")]
     Replay {
-        /// An entry's number, or a time like 2026-11-30T01:30:53.123Z [default: the end]
+        /// An entry's number, or a time like 2026-11-30T01:30:53.123Z (default: the end)
         #[arg(long, value_name = "SEQ|TIME")]
         at: Option<String>,
-        /// A journal file [default: the one in the state directory]
+        /// A journal file (default: the one in the state directory)
         file: Option<PathBuf>,
     },
     /// Give up everything from an entry on; the bytes go to quarantine
@@ -192,7 +192,7 @@ pub enum Command {
     /// Run the main job on a real example in an empty directory, with a crash on the way
     #[command(after_help = "Example:\n  sched demo /tmp/sched-demo")]
     Demo {
-        /// An empty or new directory [default: a new one]
+        /// An empty or new directory (default: a new one)
         dir: Option<PathBuf>,
     },
     /// Make the state directory, a commented `sched.toml` and the first journal entry

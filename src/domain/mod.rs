@@ -1,7 +1,7 @@
 //! The pure part: no clock, no I/O, no randomness, no hash-ordered collections.
 //!
-//! Read in this order: [`event`] (what can happen), [`state`] (what it amounts to), [`apply`]
-//! (event → state), [`rules`] (state and input → events), [`owed`] (state → effects).
+//! Read in this order: [`event`] (what can happen), [`state`] (what it amounts to), [`apply()`]
+//! (event → state), [`rules`] (state and input → events), [`owed()`] (state → effects).
 
 pub mod apply;
 pub mod command;

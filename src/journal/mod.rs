@@ -1,6 +1,6 @@
 //! BYTES: one locked, append-only, hash-chained file. Knows nothing about scheduling.
 //!
-//! Read in this order: [`line`] (one entry's bytes), [`scan`] (reading, and what damage is),
+//! Read in this order: [`mod@line`] (one entry's bytes), [`scan`] (reading, and what damage is),
 //! [`head`] (what has been acknowledged), [`Journal`] and [`Locked`] (reading and committing).
 //! Rotation into segments, seals and proofs are not here yet: there is one active file.
 

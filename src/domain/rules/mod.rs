@@ -2,7 +2,7 @@
 //!
 //! Every rule writes into a [`Draft`], a copy of the state to which each event is applied as it
 //! is drafted: a rule always sees the state that its own events make, and whatever it drafts is
-//! accepted by `apply` by construction. At the end [`fill`] plans whatever has a permit now, so
+//! accepted by `apply` by construction. At the end `fill` plans whatever has a permit now, so
 //! that whichever line frees a permit plans the next dispatch.
 
 mod adopt;

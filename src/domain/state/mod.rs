@@ -1,6 +1,6 @@
 //! What the journal amounts to: the state, and its parts.
 //!
-//! State is only ever changed by [`crate::domain::apply`]. Parts are shared (`Arc`), so that a
+//! State is only ever changed by [`crate::domain::apply()`]. Parts are shared (`Arc`), so that a
 //! rule can try its events on a copy at the cost of a few pointers. Ended units stay while
 //! something can come of them, or while they are among the last to end; then they leave for
 //! [`State::settled`].
