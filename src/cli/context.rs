@@ -116,7 +116,7 @@ impl Surroundings {
         Self {
             processes: SystemProcesses::new(&dir, &installed_program(), &path),
             runs: SystemRuns::new(&dir),
-            git: repository.map(|path| git(&path, lock)),
+            git: repository.map(|repository| git(&repository, &path, lock)),
             config,
             last_tick: None,
             told: Arc::new(AtomicBool::new(false)),
@@ -151,9 +151,9 @@ impl Surroundings {
     }
 }
 
-/// Git for a repository; every child holds the lock.
-fn git(path: &str, lock: Option<&dyn AsFd>) -> GitCommand {
-    let git = GitCommand::new(path);
+/// Git for a repository, found in the recorded `PATH`; every child holds the lock.
+fn git(repository: &str, path: &str, lock: Option<&dyn AsFd>) -> GitCommand {
+    let git = GitCommand::new(repository).with_variable("PATH", path);
     match lock.and_then(|lock| lock.as_fd().try_clone_to_owned().ok()) {
         Some(lock) => git.holding(lock),
         None => git,

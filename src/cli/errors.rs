@@ -4,6 +4,7 @@ use super::args::Global;
 use crate::domain::refusal::{Refusal, RefusalKind};
 use crate::engine::EngineError;
 use crate::journal::{Category, JournalError};
+use std::io::Write;
 use std::panic::PanicHookInfo;
 
 /// An error for a person.
@@ -112,17 +113,48 @@ pub(super) fn say(error: &CliError, global: &Global) -> u8 {
     error.code
 }
 
+/// Runs the program to its exit code; a panic, which [`say_panic`] has worded, is code 1.
+pub(super) fn guarded(run: impl FnOnce() -> u8) -> u8 {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or(1)
+}
+
 /// A panic is a defect of this program; it is said as one.
 pub(super) fn say_panic(info: &PanicHookInfo<'_>) {
-    let text = info.payload();
-    let text = text.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| info.payload().downcast_ref::<&str>().copied());
-    let place = info.location().map_or_else(String::new, |at| format!(" ({at})"));
-    use std::io::Write;
-    let text = text.unwrap_or("unknown");
+    let text = info.payload_as_str().unwrap_or("unknown");
     if text.contains("failed printing") {
         std::process::exit(141); // the reader of our output has gone
     }
-    let _ = writeln!(std::io::stderr(), "error: this is a defect of sched: {text}{place}");
-    let _ = writeln!(std::io::stderr(), "  the journal is as it was; please report it");
+    let place = info.location().map(ToString::to_string);
+    let _ = std::io::stderr().write_all(worded(text, place.as_deref()).as_bytes());
+}
+
+/// A broken invariant as a person reads it.
+fn worded(text: &str, place: Option<&str>) -> String {
+    let text = text.strip_prefix("BUG: ").unwrap_or(text);
+    let place = place.map_or_else(String::new, |place| format!(" ({place})"));
+    format!(
+        "error: BUG: {text}{place}\n  this is a defect of sched {}; what stands in the journal is \
+         safe, and the next command goes on from there\n  please report it with these lines\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_with_exit_code_1() {
+        assert_eq!(guarded(|| panic!("BUG: a test of what a broken invariant becomes")), 1);
+        assert_eq!(guarded(|| 3), 3);
+    }
+
+    #[test]
+    fn a_broken_invariant_is_worded_once() {
+        for text in ["BUG: slot 1 is held twice", "slot 1 is held twice"] {
+            let said = worded(text, Some("src/x.rs:7:9"));
+            assert!(said.starts_with("error: BUG: slot 1 is held twice (src/x.rs:7:9)\n  "));
+            assert_eq!(said.lines().count(), 3);
+        }
+    }
 }

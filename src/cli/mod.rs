@@ -33,10 +33,10 @@ pub fn main() -> ExitCode {
     };
     std::panic::set_hook(Box::new(errors::say_panic));
     let global = cli.global.clone();
-    match commands::run(cli) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => ExitCode::from(errors::say(&error, &global)),
-    }
+    ExitCode::from(errors::guarded(|| match commands::run(cli) {
+        Ok(code) => code,
+        Err(error) => errors::say(&error, &global),
+    }))
 }
 
 /// The processes that stand between us and a command; they come before any parsing, which costs

@@ -1,1 +1,2 @@
-//! See the map in [`crate`].
+//! Foreign journals and states, once there is a reader for one: through [`crate::journal`] alone,
+//! never past the rules of its commit.

@@ -3,7 +3,6 @@
 
 pub mod child;
 mod clock;
-pub mod doctor;
 pub mod git;
 mod identity;
 mod job;

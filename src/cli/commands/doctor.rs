@@ -1,18 +1,24 @@
 //! `sched doctor`: what may go wrong here, each finding with its cure.
 
+use crate::audit::schema;
 use crate::cli::context::{Context, Surroundings};
 use crate::cli::errors::CliError;
 use crate::cli::output;
 use crate::domain::config::Config;
-use crate::domain::event::{Tier, Writer};
+use crate::domain::event::{EnvironmentRecorded, Tier, VERSION, Writer};
 use crate::engine::Session;
 use crate::engine::ports::Processes;
 use crate::engine::ports::Seen;
 use crate::engine::ports::git::{Git, GitVersion};
 use crate::journal::place;
+use crate::os::SystemProcesses;
 use crate::os::git::GitCommand;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
+
+/// What cron gives a job, unless the crontab says otherwise.
+const CRON_PATH: &str = "/usr/bin:/bin";
 
 #[derive(Debug, Serialize)]
 struct Finding {
@@ -45,7 +51,9 @@ impl Findings {
 
 pub(super) fn run(context: &Context) -> Result<u8, CliError> {
     let mut findings = Findings::default();
+    findings.fine("versions", versions());
     git_version(&mut findings);
+    cron(&mut findings);
     shell(&mut findings);
     match context.state_dir() {
         Ok(dir) if dir.exists() => state_dir(context, &mut findings, &dir),
@@ -69,6 +77,26 @@ pub(super) fn run(context: &Context) -> Result<u8, CliError> {
         }
     }
     Ok(u8::from(bad))
+}
+
+fn versions() -> String {
+    let draft = schema::draft().map_or_else(
+        || "frozen".to_owned(),
+        |digest| format!("draft {}", digest.get(..12).unwrap_or_default()),
+    );
+    format!("sched {}, journal schema v{VERSION} ({draft})", env!("CARGO_PKG_VERSION"))
+}
+
+/// A tick from cron finds the state directory by asking git.
+fn cron(findings: &mut Findings) {
+    match GitCommand::new("/").with_variable("PATH", CRON_PATH).version() {
+        Seen::Value(_) => findings.fine("cron", format!("git is in cron's PATH, {CRON_PATH}")),
+        _ => {
+            let message = format!("git is not in cron's PATH, {CRON_PATH}");
+            let cure = "set PATH in the crontab, or tick with --state-dir";
+            findings.bad("cron", "warning", message, cure);
+        }
+    }
 }
 
 fn git_version(findings: &mut Findings) {
@@ -161,14 +189,53 @@ fn configuration(context: &Context, findings: &mut Findings, session: &Session<'
     };
     findings.fine("configuration", file.display().to_string());
     let around = Surroundings::of(session, &context.global, None);
-    for (name, profile) in config.profiles() {
-        let program = profile.command(Tier::Mid).first().cloned().unwrap_or_default();
-        if around.processes.can_execute(&program, &recorded.path) {
-            findings.fine("program", format!("`{program}` of profile `{name}`"));
+    programs(findings, &config, &recorded, &around.processes);
+}
+
+/// Whether what the configuration runs can be executed, each program of each user once.
+fn programs(
+    findings: &mut Findings,
+    config: &Config,
+    recorded: &EnvironmentRecorded,
+    processes: &SystemProcesses,
+) {
+    for (program, user) in used(config) {
+        let what = format!("`{program}` of {user}");
+        // a relative path is one of the working tree: the repository's own stands for it
+        let relative = program.contains('/') && !program.starts_with('/');
+        let tree = recorded.repository.as_deref().filter(|_| relative);
+        let place = tree.map_or_else(|| program.clone(), |tree| format!("{tree}/{program}"));
+        let unknown_yet = program.contains('{');
+        if unknown_yet || processes.can_execute(&place, &recorded.path) {
+            findings.fine("program", what);
+            continue;
+        }
+        let (message, cure) = if program.contains('/') {
+            let where_to = tree.map_or("", |_| " in the repository's main working tree");
+            (format!("{what}: not executable{where_to}"), "install it, or mend its path")
         } else {
-            let message = format!("`{program}` of profile `{name}`: not in the recorded PATH");
             let cure = "install it, or give its full path in sched.toml";
-            findings.bad("program", "error", message, cure);
+            (format!("{what}: not in the recorded PATH"), cure)
+        };
+        findings.bad("program", "error", message, cure);
+    }
+}
+
+fn used(config: &Config) -> BTreeSet<(String, String)> {
+    let mut used = BTreeSet::new();
+    let mut add = |command: &[String], user: String| {
+        used.extend(command.first().map(|program| (program.clone(), user)));
+    };
+    for (name, profile) in config.profiles() {
+        for tier in [Tier::Mechanical, Tier::Mid, Tier::Strong] {
+            add(profile.command(tier), format!("profile `{name}`"));
         }
     }
+    for gate in config.gate_specs() {
+        add(&gate.command, format!("gate `{}`", gate.id));
+    }
+    if let Some(suite) = config.suite_spec() {
+        add(&suite.command, "the suite".to_owned());
+    }
+    used
 }

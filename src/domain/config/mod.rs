@@ -38,6 +38,7 @@ const SECTIONS: &[&str] =
 const LATER: &[&str] = &[
     "lifecycle",
     "build",
+    "journal",
     "watch",
     "price",
     "retention",

@@ -2,13 +2,26 @@
 
 /// Whether an environment variable looks as if its value were a secret.
 pub(super) fn looks_secret(name: &str, value: &str) -> bool {
-    let name = name.to_ascii_uppercase();
     let value = value.to_ascii_lowercase();
-    ["TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
-        || name.ends_with("_KEY")
+    names_secret(name)
         || value.contains("bearer ")
-        || value.contains("--token")
+        || ["--token", "--password", "--api-key"].iter().any(|flag| value.contains(flag))
         || has_url_password(&value)
+        || has_assignment(&value)
+}
+
+fn names_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["TOKEN", "SECRET", "PASSWORD", "PASSWD"].iter().any(|word| name.contains(word))
+        || ["_KEY", "-KEY", "APIKEY"].iter().any(|end| name.ends_with(end))
+        || name == "KEY"
+}
+
+/// Whether a word of the value is itself of the form `API_KEY=…`.
+fn has_assignment(value: &str) -> bool {
+    let separates = |c: char| c.is_whitespace() || ",;&?\"'".contains(c);
+    let words = value.split(separates).filter_map(|word| word.split_once('='));
+    words.into_iter().any(|(name, value)| names_secret(name) && !value.is_empty())
 }
 
 fn has_url_password(value: &str) -> bool {
@@ -33,12 +46,18 @@ mod tests {
             ("HEADER", "Authorization: Bearer abc"),
             ("REMOTE", "https://me:pw@example.org/x"),
             ("ARGS", "--token abc"),
+            ("ARGS", "--verbose --password=abc"),
+            ("ARGS", "run API_KEY=abc"),
+            ("QUERY", "https://example.org/?a=1&key=abc"),
+            ("KEY", "x"),
         ] {
             assert!(looks_secret(name, value), "{name}");
         }
         for (name, value) in [
             ("CARGO_TERM_COLOR", "never"),
             ("KEYBOARD", "us"),
+            ("RUSTFLAGS", "--cfg key=\"\" -Ctarget-cpu=native"),
+            ("MONKEY", "a=b"),
             ("REMOTE", "https://example.org:8080/a@b:c"),
             ("REMOTE", "ssh://git@example.org/x"),
         ] {
