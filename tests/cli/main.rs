@@ -2,6 +2,8 @@
 //! error and exit code for each case. Update with `INSTA_UPDATE=always`.
 
 mod batch;
+mod configuration;
+mod demo;
 mod enqueue;
 mod environment;
 mod errors;
@@ -10,7 +12,9 @@ mod init;
 mod journal;
 mod log;
 mod operator;
+mod output;
 mod post;
+mod resume;
 mod show;
 mod status;
 mod tick;

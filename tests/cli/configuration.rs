@@ -1,0 +1,47 @@
+//! A configuration that changes, for the better and for the worse, while work is queued.
+
+use crate::environment::{TestEnvironment, snapshot_text};
+use std::fs;
+
+fn entries(environment: &TestEnvironment) -> usize {
+    fs::read_to_string(environment.state("journal.jsonl")).unwrap().lines().count()
+}
+
+#[test]
+fn an_invalid_configuration_changes_nothing_and_is_said_once() {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["tick"]);
+    environment.configure("[scheduler]\nmax_slot = 9\n");
+    let first = environment.sched(&["tick"]).text();
+    let after = entries(&environment);
+    let second = environment.sched(&["tick"]).text();
+    assert_eq!(entries(&environment), after, "a lasting condition is not repeated");
+    let status = environment.sched(&["status"]).stdout;
+    let attention = status.split("\nentry ").next().unwrap();
+    environment.configure("");
+    let mended = environment.sched(&["tick"]).text();
+    snapshot_text("config_invalid", &[&first, &second, attention, &mended].join("\n===\n"));
+}
+
+#[test]
+fn a_changed_configuration_is_journaled_with_its_text() {
+    let environment = TestEnvironment::initialized();
+    environment.configure("[scheduler]\nmax_slots = 9\n");
+    environment.sched(&["tick"]);
+    let log = environment.sched(&["log", "--type", "config-applied", "--json"]).stdout;
+    assert!(log.lines().last().unwrap().contains("max_slots = 9"), "{log}");
+    let lines = entries(&environment);
+    environment.sched(&["tick"]);
+    assert_eq!(entries(&environment), lines);
+}
+
+#[test]
+fn a_tick_takes_git_from_the_recorded_path() {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["enqueue", "--issues", "101"]);
+    let state = environment.state("");
+    let args = ["--state-dir", state.to_str().unwrap(), "run", "--until-idle"];
+    let said = environment.sched_with("PATH", "/nonexistent", &args);
+    assert_eq!(said.code, 0, "{}", said.text());
+    assert!(said.stdout.contains("issue 101 done"), "{}", said.stdout);
+}
