@@ -9,6 +9,11 @@ pub(super) fn short(dispatch: &DispatchId) -> String {
     dispatch.to_string().get(..23).unwrap_or_default().to_owned()
 }
 
+/// A condition's code, and of what it is; the scheduler as a whole has no name.
+fn condition(code: &str, subject: &str) -> String {
+    if subject.is_empty() { code.to_owned() } else { format!("{code} {subject}") }
+}
+
 fn because(reason: &Option<String>) -> String {
     reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"))
 }
@@ -55,8 +60,8 @@ fn scheduler(event: &Event) -> Option<String> {
         Event::ConfigApplied(e) => {
             format!("configuration {} applied", e.digest.get(..12).unwrap_or_default())
         }
-        Event::ConditionRaised(e) => format!("{} {}: {}", e.code, e.subject, e.message),
-        Event::ConditionCleared(e) => format!("{} {} is over", e.code, e.subject),
+        Event::ConditionRaised(e) => format!("{}: {}", condition(&e.code, &e.subject), e.message),
+        Event::ConditionCleared(e) => format!("{} is over", condition(&e.code, &e.subject)),
         Event::TickGap(e) => format!("no tick since {}", e.since),
         Event::ClockBehind(e) => format!("the clock is {} ms behind the journal", e.ahead_ms),
         Event::SchedulerPaused(e) => format!("paused{}", because(&e.reason)),

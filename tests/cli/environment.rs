@@ -24,6 +24,7 @@ const FILTERS: &[(&str, &str)] = &[
     (r"after \d+\.\d s", "after [seconds] s"),
     (r"\d+ MiB free", "[free] MiB free"),
     (r"git \d+\.\d+(\.\d+)?", "git [version]"),
+    (r"(?m)^(ok|warning) +cron .*\n( +cure: .*\n)?", "[cron]\n"),
     (r"byte \d+", "byte [offset]"),
     (r#""offset":\d+"#, r#""offset":"[offset]""#),
     (r"repaired: \d+ bytes", "repaired: [bytes] bytes"),
