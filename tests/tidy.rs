@@ -78,13 +78,14 @@ struct Source {
 }
 
 impl Source {
-    /// Lines of production code with their numbers: without comments, up to the tests.
+    /// Lines of production code with their numbers: without comments, up to the tests. A single
+    /// method for tests, which is indented, does not end it.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let only_tests = self.path.starts_with("tests/")
             || self.path.starts_with("benches/")
             || self.path.contains("/tests/")
             || self.path.ends_with("/tests.rs");
-        let lines = self.lines.iter().take_while(|line| line.trim() != "#[cfg(test)]");
+        let lines = self.lines.iter().take_while(|line| line.trim_end() != "#[cfg(test)]");
         let lines = lines.enumerate().filter(move |_| !only_tests);
         lines
             .map(|(index, line)| (index + 1, line.split(" // ").next().unwrap_or(line)))
