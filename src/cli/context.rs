@@ -114,7 +114,8 @@ impl Surroundings {
         let config = global.config.clone();
         let config = config.or_else(|| recorded.map(|e| PathBuf::from(e.config)));
         Self {
-            processes: SystemProcesses::new(&dir, &installed_program(), &path),
+            processes: SystemProcesses::new(&dir, &installed_program(), &path)
+                .of_journal(session.state.journal.as_ref().map(|j| j.journal)),
             runs: SystemRuns::new(&dir),
             git: repository.map(|repository| git(&repository, &path, lock)),
             config,

@@ -1,6 +1,7 @@
 //! The real clocks, and who we are.
 
-use super::identity::{boot_id, own_process};
+use super::process::identity::boot_id;
+use super::process::own_process;
 use crate::domain::event::{By, Writer};
 use crate::domain::ids::DispatchId;
 use crate::domain::time::{Now, Timestamp};

@@ -4,14 +4,12 @@
 pub mod child;
 mod clock;
 pub mod git;
-mod identity;
 mod job;
 mod junit;
-mod processes;
+mod process;
 mod runs;
 
 pub use clock::SystemClock;
-pub use identity::{own_process, start_time};
 pub use job::SystemJob;
-pub use processes::{SystemProcesses, installed_program};
+pub use process::{SystemProcesses, installed_program, own_process, start_time};
 pub use runs::SystemRuns;

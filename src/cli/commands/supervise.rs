@@ -42,14 +42,17 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     let id = parse(dispatch)?;
     let dir = absolute(&context.state_dir()?);
     let program = installed_program();
-    let mut job = SystemJob::new(&dir, &program, id)?;
+    // the child between us and the command is this very program, whatever was installed since
+    let mut job = SystemJob::new(&dir, Path::new("/proc/self/exe"), id)?;
     let mut session = Session::open(&dir, &context.clock, Writer::Supervisor)?;
     let repository = session.state.environment.as_ref().and_then(|e| e.repository.clone());
     let inherited = |name: &str| std::env::var(name).ok();
+    let looking = repository.as_ref().map(GitCommand::new);
     let ticking = RefCell::new(());
     let mut station = Station {
         job: &mut job,
         around: Around { state_dir: &dir, program: &program, inherited: &inherited },
+        git: looking.as_ref().map(|git| git as &dyn Git),
         trees: &|| locked_git(&dir, repository.as_deref()?),
         tick: &|| {
             let _one = ticking.try_borrow_mut();

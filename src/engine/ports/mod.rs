@@ -27,7 +27,7 @@ pub enum Life {
     Alive,
     /// It is not, or somebody else has its number.
     Gone,
-    /// It belongs to another host.
+    /// It belongs to another host, or cannot be looked at: not judged, not touched.
     Unknown,
 }
 
@@ -110,12 +110,14 @@ pub trait Job {
     fn go(&mut self);
     /// Lets the process end without ever running the command.
     fn drop_unused(&mut self);
+    /// Whether somebody told us to leave.
+    fn told(&self) -> bool;
     /// Waits for an end, a signal to us, or time.
     fn wait(&mut self, time: Duration) -> Woken;
     /// Bytes of output so far.
     fn output_bytes(&self) -> u64;
-    /// Asks the command and what belongs to it to end, then ends it.
-    fn end(&mut self);
+    /// Asks the command's group to end, then ends it. Whether it is gone.
+    fn end(&mut self) -> bool;
     /// Ends what the command left behind, and says how it all went.
     fn finish(&mut self) -> Exit;
     /// Reads the suite's report.

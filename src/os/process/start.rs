@@ -1,12 +1,11 @@
-//! Processes that others started: whether they live, and signals to them, never to anybody else.
+//! The machine's processes behind the engine's port, and the start of a supervisor.
 
-use super::identity::{all, boot_id, environment, host, stat};
+use super::identity::{boot_id, host};
+use super::leftovers::left;
+use super::{liveness, signal};
 use crate::domain::event::{DispatchStarted, Process};
-use crate::domain::ids::DispatchId;
+use crate::domain::ids::{DispatchId, JournalId};
 use crate::engine::ports::{Life, Processes};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
-};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -18,6 +17,7 @@ pub struct SystemProcesses {
     state_dir: PathBuf,
     program: PathBuf,
     search_path: String,
+    journal: Option<JournalId>,
 }
 
 impl SystemProcesses {
@@ -27,7 +27,16 @@ impl SystemProcesses {
             state_dir: state_dir.to_owned(),
             program: program.to_owned(),
             search_path: search_path.to_owned(),
+            journal: None,
         }
+    }
+
+    /// Of this journal: a process that names another one, such as the journal that this one is
+    /// a copy of, is somebody else's.
+    #[must_use]
+    pub fn of_journal(mut self, journal: Option<JournalId>) -> Self {
+        self.journal = journal;
+        self
     }
 }
 
@@ -44,82 +53,16 @@ pub fn installed_program() -> PathBuf {
     found.or_else(|| std::env::current_exe().ok()).unwrap_or(called)
 }
 
-/// Whether the process with that number is the one that is meant. Zombies are gone.
-pub(super) fn is_alive(process: &Process) -> Life {
-    if process.host != host() {
-        return Life::Unknown;
-    }
-    if process.boot_id != boot_id() {
-        return Life::Gone;
-    }
-    match stat(process.pid) {
-        Some(stat) if stat.state == 'Z' || stat.state == 'X' => Life::Gone,
-        Some(stat) if stat.start_time == process.start_time => Life::Alive,
-        _ => Life::Gone,
-    }
-}
-
-/// Whether what is known of a dispatch's leader fits: the environment confirms or refutes; where
-/// it says nothing, process group and session must match.
-fn is_command(started: &DispatchStarted) -> Life {
-    match is_alive(&started.process) {
-        Life::Alive => {}
-        other => return other,
-    }
-    let pid = started.process.pid;
-    match environment(pid, "SCHED_DISPATCH") {
-        Some(named) if named == started.dispatch.to_string() => Life::Alive,
-        Some(_) => Life::Gone,
-        None => {
-            let fits = stat(pid).is_some_and(|stat| {
-                stat.group == started.process_group && stat.session == started.process_group
-            });
-            if fits { Life::Alive } else { Life::Gone }
-        }
-    }
-}
-
-/// What is left of a dispatch whose leader is gone: recognised by environment together with
-/// session or group, never by number or name alone.
-fn left(started: &DispatchStarted) -> Vec<u32> {
-    if started.process.host != host() || started.process.boot_id != boot_id() {
-        return Vec::new();
-    }
-    let ours = started.dispatch.to_string();
-    all()
-        .into_iter()
-        .filter(|pid| {
-            stat(*pid).is_some_and(|stat| {
-                let here =
-                    stat.group == started.process_group || stat.session == started.process_group;
-                here && !matches!(stat.state, 'Z' | 'X')
-                    && *pid != started.supervisor.pid
-                    && environment(*pid, "SCHED_DISPATCH").as_deref() == Some(ours.as_str())
-            })
-        })
-        .collect()
-}
-
-fn send(pid: u32, signal: Signal) {
-    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
-    match pidfd_open(pid, PidfdFlags::empty()) {
-        // a process that ended meanwhile needs no signal
-        Ok(fd) => drop(pidfd_send_signal(fd, signal)),
-        Err(rustix::io::Errno::NOSYS) => drop(kill_process(pid, signal)),
-        Err(_) => {}
-    }
-}
-
 impl Processes for SystemProcesses {
     fn command(&self, started: &DispatchStarted) -> Life {
-        match is_command(started) {
-            Life::Gone if !left(started).is_empty() => Life::Alive,
+        match liveness::leader(started, self.journal).0 {
+            Life::Gone if !left(started, self.journal).is_empty() => Life::Alive,
             life => life,
         }
     }
 
     fn supervisor(&self, process: &Process) -> Life {
-        is_alive(process)
+        liveness::supervisor(process)
     }
 
     fn rebooted_since(&self, process: &Process) -> bool {
@@ -127,16 +70,7 @@ impl Processes for SystemProcesses {
     }
 
     fn signal(&self, started: &DispatchStarted, kill: bool) {
-        let signals: &[Signal] = if kill { &[Signal::KILL] } else { &[Signal::TERM, Signal::CONT] };
-        let group = i32::try_from(started.process_group).ok().and_then(Pid::from_raw);
-        let leader = is_command(started) == Life::Alive;
-        for signal in signals {
-            match group {
-                // the leader is confirmed, and while it lives the group's number is its own
-                Some(group) if leader => drop(kill_process_group(group, *signal)),
-                _ => left(started).into_iter().for_each(|pid| send(pid, *signal)),
-            }
-        }
+        signal::send(started, self.journal, kill);
     }
 
     fn start_supervisor(&self, dispatch: DispatchId) -> Result<(), String> {

@@ -1,0 +1,155 @@
+//! While the command runs: the clock of its bounds, and its signs of life.
+
+use super::Station;
+use crate::domain::event::Tree;
+use crate::domain::fact::{Fact, Input, Seen};
+use crate::domain::ids::CommitId;
+use crate::domain::state::Dispatch;
+use crate::domain::time::Now;
+use crate::engine::ports::Woken;
+use crate::engine::session::Session;
+use std::time::{Duration, Instant};
+
+/// How often the journal's length is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many looks at a silent agent's branch one stall takes.
+const LOOKS: u32 = 10;
+
+/// How watching came to its end.
+pub(super) enum Watched {
+    /// The command has ended.
+    Ended,
+    /// We were told to leave, and ended the command for that.
+    Told,
+    /// We were told to leave, and not even KILL ended the command.
+    Unkillable,
+}
+
+/// Watches until the command has ended, as the clock of this dispatch and of no other.
+pub(super) fn watch(
+    session: &mut Session<'_>,
+    dispatch: &Dispatch,
+    station: &mut Station<'_>,
+) -> Watched {
+    let mut activity = Activity::new(dispatch, station);
+    let mut ticked: Option<Instant> = None;
+    loop {
+        let now = session.clock().now();
+        let due = session.state.dispatch(&dispatch.id).and_then(|d| own_due(d, &now));
+        // a bound that a tick did not settle is not asked for again at once
+        let rest = ticked.map_or(Duration::ZERO, |at| LOOK.saturating_sub(at.elapsed()));
+        let time = due.unwrap_or(LOOK).max(rest).clamp(Duration::from_millis(1), LOOK);
+        match station.job.wait(time) {
+            Woken::Ended => return Watched::Ended,
+            Woken::Told if station.job.end() => return Watched::Told,
+            Woken::Told => return Watched::Unkillable,
+            Woken::Time => {}
+        }
+        if session.has_grown() {
+            // what cannot be read now is read by the commit at the end
+            let _ = session.refresh();
+        }
+        activity.look(session, dispatch, station);
+        let now = session.clock().now();
+        let due = session.state.dispatch(&dispatch.id).and_then(|d| own_due(d, &now));
+        let rested = ticked.is_none_or(|at| at.elapsed() >= LOOK);
+        if rested && due.is_some_and(|due| due.is_zero()) {
+            (station.tick)();
+            ticked = Some(Instant::now());
+            let _ = session.refresh();
+        }
+    }
+}
+
+/// How long until this dispatch's own next bound.
+fn own_due(dispatch: &Dispatch, now: &Now) -> Option<Duration> {
+    let started = dispatch.started_at.as_ref()?;
+    match &dispatch.stop {
+        None => Some(started.remaining(Duration::from_millis(dispatch.plan.timeout_ms), now)),
+        Some(stop) if stop.ineffective => None,
+        Some(stop) => {
+            let since = stop.escalated.as_ref().unwrap_or(&stop.requested);
+            Some(since.remaining(Duration::from_millis(stop.bound_ms), now))
+        }
+    }
+}
+
+/// Signs of life of a command: output, milestones, new commits.
+struct Activity {
+    bytes: u64,
+    milestones: u32,
+    branch: Option<String>,
+    tip: Option<CommitId>,
+    last: Instant,
+    looked: Instant,
+    bound: Option<Duration>,
+}
+
+impl Activity {
+    fn new(dispatch: &Dispatch, station: &Station<'_>) -> Self {
+        let bound = dispatch.plan.stall_timeout_ms.map(Duration::from_millis);
+        let branch = match &dispatch.plan.tree {
+            Tree::Member { branch, .. } if bound.is_some() => Some(branch.clone()),
+            _ => None,
+        };
+        let now = Instant::now();
+        let mut activity =
+            Self { bytes: 0, milestones: 0, branch, tip: None, last: now, looked: now, bound };
+        activity.look_at_branch(station);
+        activity
+    }
+
+    fn look(&mut self, session: &mut Session<'_>, dispatch: &Dispatch, station: &Station<'_>) {
+        let bytes = station.job.output_bytes();
+        let Some(current) = session.state.dispatch(&dispatch.id) else { return };
+        let milestones = current.milestones;
+        if bytes != self.bytes || milestones != self.milestones {
+            (self.bytes, self.milestones, self.last) = (bytes, milestones, Instant::now());
+        }
+        if current.stop.is_some() {
+            return; // somebody has said enough
+        }
+        let id = dispatch.id;
+        if bytes > session.state.config().output_limit() {
+            say(session, station, Fact::Flooded { dispatch: id });
+        } else if self.has_stalled(station) {
+            say(session, station, Fact::Stalled { dispatch: id });
+        }
+    }
+
+    /// Whether nothing has come for too long. The branch is asked only while all else is silent.
+    fn has_stalled(&mut self, station: &Station<'_>) -> bool {
+        let Some(bound) = self.bound else { return false };
+        let silent = self.last.elapsed();
+        let look = (bound / LOOKS).max(LOOK).min(bound);
+        if silent < look || (silent < bound && self.looked.elapsed() < look) {
+            return false;
+        }
+        self.look_at_branch(station) && self.last.elapsed() >= bound
+    }
+
+    /// Whether somebody can tell where the branch is; a new tip is a sign of life. What cannot
+    /// be reached decides nothing.
+    fn look_at_branch(&mut self, station: &Station<'_>) -> bool {
+        self.looked = Instant::now();
+        let Some((branch, git)) = self.branch.as_ref().zip(station.git) else { return true };
+        let tip = match git.reference(branch) {
+            Seen::Value(tip) => Some(tip),
+            Seen::Absent => None,
+            Seen::Unreachable(_) => return false,
+        };
+        if tip != self.tip {
+            (self.tip, self.last) = (tip, Instant::now());
+        }
+        true
+    }
+}
+
+/// Commits what was seen, and ticks: the stop is asked for and paid. What could not be committed
+/// is said again at the next look.
+fn say(session: &mut Session<'_>, station: &Station<'_>, fact: Fact) {
+    if session.transact(&Input::Fact(fact)).is_ok() {
+        (station.tick)();
+        let _ = session.refresh();
+    }
+}
