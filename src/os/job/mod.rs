@@ -212,6 +212,7 @@ impl Job for SystemJob {
 
     fn go(&mut self) {
         self.begun = Some(Instant::now());
+        self.usage = Usage::new();
         if let Some(held) = &mut self.held {
             held.go();
         }

@@ -20,7 +20,8 @@ pub(super) struct Usage {
 
 impl Usage {
     pub(super) fn new() -> Self {
-        Self { cpu_ticks: 0, peak_kib: 0, next: Instant::now(), pause: Duration::from_millis(10) }
+        let pause = Duration::from_millis(10);
+        Self { cpu_ticks: 0, peak_kib: 0, next: Instant::now() + pause, pause }
     }
 
     /// How long until the next sample is due.

@@ -1,0 +1,9 @@
+//! Real supervisors over real commands: each test is one rule of 3-engine.md or one row of the
+//! cases about processes. They wait for conditions; only the commands under test sleep.
+
+mod crashes;
+mod handshake;
+mod leftovers;
+mod place;
+mod stops;
+mod supervisors;
