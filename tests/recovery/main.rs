@@ -4,4 +4,5 @@
 mod bench;
 mod crash_points;
 mod killed;
+mod leaving;
 mod shipping;

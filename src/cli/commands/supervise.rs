@@ -11,25 +11,37 @@ use crate::engine::Session;
 use crate::engine::Surroundings as Around;
 use crate::engine::ports::git::{Git, RescueRequest};
 use crate::engine::supervise::{Station, Supervised, supervise};
-use crate::journal::{FileLock, WORKTREE_LOCK};
+use crate::journal::{FileLock, JournalError, WORKTREE_LOCK};
 use crate::os::git::GitCommand;
 use crate::os::{SystemJob, SystemRuns, installed_program};
 use std::cell::RefCell;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Making and removing trees may take long; whoever comes later waits.
 const TREE_WAIT: Duration = Duration::from_secs(3600);
+/// How long one wait for the tree lock is.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long a supervisor waits for another tick before it ticks itself.
 const TICK_WAIT: Duration = Duration::from_secs(60);
 /// A back-off longer than this is left to the next tick.
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(90);
 
-/// Git that holds `worktree.lock` as long as it lives: its children hold it too.
-fn locked_git(dir: &Path, repository: &str) -> Option<Box<dyn Git>> {
+/// Git that holds `worktree.lock` as long as it lives: its children hold it too. Who is told to
+/// leave waits no longer.
+fn locked_git(dir: &Path, repository: &str, told: &AtomicBool) -> Option<Box<dyn Git>> {
     let holder = format!("sched supervise (pid {})", std::process::id());
-    let lock = FileLock::take(&dir.join(WORKTREE_LOCK), TREE_WAIT, &holder).ok()?;
+    let begun = Instant::now();
+    let lock = loop {
+        match FileLock::take(&dir.join(WORKTREE_LOCK), LOOK, &holder) {
+            Ok(lock) => break lock,
+            Err(JournalError::Locked { .. })
+                if begun.elapsed() < TREE_WAIT && !told.load(Ordering::Relaxed) => {}
+            Err(_) => return None,
+        }
+    };
     let lock = lock.as_fd().try_clone_to_owned().ok()?;
     Some(Box::new(GitCommand::new(repository).holding(lock)))
 }
@@ -47,13 +59,14 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     let mut session = Session::open(&dir, &context.clock, Writer::Supervisor)?;
     let repository = session.state.environment.as_ref().and_then(|e| e.repository.clone());
     let inherited = |name: &str| std::env::var(name).ok();
+    let told = job.told_flag();
     let looking = repository.as_ref().map(GitCommand::new);
     let ticking = RefCell::new(());
     let mut station = Station {
         job: &mut job,
         around: Around { state_dir: &dir, program: &program, inherited: &inherited },
         git: looking.as_ref().map(|git| git as &dyn Git),
-        trees: &|| locked_git(&dir, repository.as_deref()?),
+        trees: &|| locked_git(&dir, repository.as_deref()?, &told),
         tick: &|| {
             let _one = ticking.try_borrow_mut();
             let _ = tick_here(context, &dir, Duration::from_secs(5));
@@ -127,7 +140,8 @@ pub(super) fn reclaim(context: &Context, dispatch: &str, dir: &Path) -> Result<u
         return Err(CliError::new(3, format!("dispatch {id} is over")));
     };
     let repository = session.state.environment.as_ref().and_then(|e| e.repository.clone());
-    let Some(git) = repository.and_then(|repository| locked_git(dir, &repository)) else {
+    let told = AtomicBool::new(false); // the command of a dispatch dies of a signal
+    let Some(git) = repository.and_then(|repository| locked_git(dir, &repository, &told)) else {
         return Err(CliError::failed("there is no git repository here"));
     };
     let pinned = session.state.batch_of(&dispatch.unit).and_then(|b| b.pinned.as_ref());

@@ -45,7 +45,8 @@ pub struct Station<'a> {
     pub around: Surroundings<'a>,
     /// Git that only looks, and holds nothing; `None` where there is no repository.
     pub git: Option<&'a dyn Git>,
-    /// Takes `worktree.lock` and gives git that holds it; `None` where there is no repository.
+    /// Takes `worktree.lock` and gives git that holds it; `None` where there is no repository,
+    /// and when we are told to leave while we wait.
     pub trees: &'a dyn Fn() -> Option<Box<dyn Git>>,
     /// Runs a tick; used when a bound has come.
     pub tick: &'a dyn Fn(),
@@ -88,14 +89,18 @@ pub fn supervise(
     crash::point("supervise-started");
     let rescued = match make_tree(session, &dispatch, station) {
         Ok(rescued) => rescued,
-        Err(exit) => {
+        Err(mut exit) => {
             station.job.drop_unused();
+            if station.job.told() {
+                *exit = Exit { supervisor: true, ..Exit::default() }; // it was not waited for
+            }
             return end(session, id, station, &plan, *exit);
         }
     };
     crash::point("supervise-tree");
-    if let Some(exit) = unwanted(session, id, station) {
+    if let Some(mut exit) = unwanted(session, id, station) {
         station.job.drop_unused();
+        exit.reclaimed.extend(rescued);
         return end(session, id, station, &plan, exit);
     }
     station.job.go();

@@ -35,6 +35,11 @@ impl Bell {
         self.told.load(Ordering::SeqCst)
     }
 
+    /// The same, for those who wait elsewhere.
+    pub(super) fn told_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.told)
+    }
+
     /// Waits until it rings, or for as long as it is told. The caller looks what happened.
     pub(super) fn wait(&mut self, time: Duration) {
         let bound = Timespec::try_from(time.min(Duration::from_secs(60))).ok();

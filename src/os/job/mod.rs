@@ -30,6 +30,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use usage::Usage;
 
@@ -73,6 +75,11 @@ impl SystemJob {
             begun: None,
             usage: Usage::new(),
         })
+    }
+
+    /// Set when somebody tells us to leave, for whoever waits elsewhere.
+    pub fn told_flag(&self) -> Arc<AtomicBool> {
+        self.bell.told_flag()
     }
 
     fn leader(&self) -> Option<u32> {
