@@ -1,13 +1,13 @@
 //! The process between a supervisor and its command: a tiny re-exec of this program that waits
 //! for one byte, leaves `ran`, and becomes the command.
 //!
-//! 1. It takes a session of its own and says [`READY`]: from here on its group is its own.
+//! 1. It takes a session of its own and says `READY`: from here on its group is its own.
 //! 2. It waits for the go byte on standard input. End-of-file instead means that the journal did
 //!    not take the start, or that the supervisor died: it ends and has not run one instruction
 //!    of the command.
 //! 3. It makes `ran` (only if there is none) and syncs the directory: whoever finds the
 //!    dispatch without a receipt can tell whether the command ran.
-//! 4. It becomes the command. If it cannot, it says why on the way it said [`READY`]; that way
+//! 4. It becomes the command. If it cannot, it says why on the way it said `READY`; that way
 //!    closes by itself when it can.
 //!
 //! No signal that was ignored when the scheduler was started (by `nohup`, say) is ignored by

@@ -1,8 +1,8 @@
 //! The supervisor of one dispatch: starts it, watches it, reaps it, commits its exit with its
 //! consequences, and runs a tick.
 //!
-//! [`supervise`] is the five steps of 3-engine.md in their order; [`watch`] is the time while the
-//! command runs, [`end`] what comes after it. The world is behind [`Station`].
+//! [`supervise`] is the five steps of 3-engine.md in their order; `watch` is the time while the
+//! command runs, `end` what comes after it. The world is behind [`Station`].
 
 mod end;
 mod watch;
