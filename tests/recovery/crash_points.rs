@@ -56,15 +56,22 @@ fn batch() -> Bench {
     bench
 }
 
+/// Our own ticks compete with those of supervisors: when one of ours was first to pay what a
+/// supervisor was to die of, nothing died, and it is tried once more.
+const TRIES: usize = 5;
+
 fn killed_at(variable: &str, point: &str, undisturbed: &crate::bench::Outcome) {
     let what = format!("{variable}={point}");
-    let bench = batch();
-    let once = bench.beside("once");
-    let variables = [(variable, point), ("SCHED_CRASH_ONCE", once.to_str().unwrap())];
-    bench.settle(&variables);
-    assert!(once.exists(), "{what}: nothing died there");
-    bench.check(&what);
-    assert_eq!(&bench.outcome(), undisturbed, "{what}");
+    let died = (0..TRIES).any(|_| {
+        let bench = batch();
+        let once = bench.beside("once");
+        let variables = [(variable, point), ("SCHED_CRASH_ONCE", once.to_str().unwrap())];
+        bench.settle(&variables);
+        bench.check(&what);
+        assert_eq!(&bench.outcome(), undisturbed, "{what}");
+        once.exists()
+    });
+    assert!(died, "{what}: nothing died there");
 }
 
 #[test]
