@@ -39,6 +39,9 @@ pub const POINTS: &[&str] = &[
     "child-begun",
     "child-going",
     "child-ran",
+    "repair-kept",
+    "repair-written",
+    "repair-cut",
 ];
 
 static WANTED: OnceLock<Option<(String, u32)>> = OnceLock::new();

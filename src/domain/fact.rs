@@ -132,6 +132,11 @@ pub enum Fact {
         /// What is left.
         remains: Remains,
     },
+    /// A dispatch is over, and nobody can read what its tree and branch show.
+    Unreadable {
+        /// Which.
+        dispatch: DispatchId,
+    },
     /// The supervisor is gone, the command is not.
     Unsupervised {
         /// Which.

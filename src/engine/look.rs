@@ -32,8 +32,9 @@ impl Eyes<'_> {
             Probe::Integration(batch) => self.integration(state, batch),
             Probe::Program(profile) => {
                 let program = &state.health.profiles.get(profile)?.program;
-                let path = state.environment.as_ref().map_or("", |e| e.path.as_str());
-                let found = self.processes.can_execute(program, path);
+                let recorded = state.environment.as_ref()?;
+                let place = recorded.program_path(program);
+                let found = self.processes.can_execute(&place, &recorded.path);
                 found.then(|| Fact::Program { profile: profile.clone(), found })
             }
         }
@@ -54,13 +55,16 @@ impl Eyes<'_> {
             if exit.ground.is_none() && exit.ran {
                 exit.ground = self.ground(state, dispatch);
             }
-            return judgeable(dispatch, exit.ran, exit.ground.is_some())
-                .then_some(Fact::Ended { dispatch: id, exit });
+            let told = judgeable(dispatch, exit.ran, exit.ground.is_some());
+            return Some(match told {
+                true => Fact::Ended { dispatch: id, exit },
+                false => Fact::Unreadable { dispatch: id },
+            });
         }
         let ran = self.runs.ran(id);
         let ground = self.ground(state, dispatch);
         if !judgeable(dispatch, ran, ground.is_some()) {
-            return None;
+            return Some(Fact::Unreadable { dispatch: id });
         }
         Some(Fact::Gone {
             dispatch: id,
@@ -104,8 +108,10 @@ pub(super) fn ground(git: &dyn Git, state: &State, dispatch: &Dispatch) -> Optio
     }
 }
 
-/// An agent in a tree is judged by its ground; when nobody can tell, nothing is concluded.
-fn judgeable(dispatch: &Dispatch, ran: bool, ground: bool) -> bool {
-    let by_ground = dispatch.plan.role == Role::Agent && dispatch.plan.tree != Tree::None && ran;
+/// An agent in a tree is judged by its ground, unless we stopped it; when nobody can tell,
+/// nothing is concluded.
+pub(super) fn judgeable(dispatch: &Dispatch, ran: bool, ground: bool) -> bool {
+    let in_tree = dispatch.plan.role == Role::Agent && dispatch.plan.tree != Tree::None;
+    let by_ground = in_tree && ran && dispatch.stop.is_none();
     ground || !by_ground
 }

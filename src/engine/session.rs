@@ -5,12 +5,12 @@ use super::error::EngineError;
 use super::ports::Clock;
 use crate::domain::apply::{fold, retire};
 use crate::domain::command::Command;
-use crate::domain::event::{Entry, Event, SCHEMA_DIGEST, VERSION, Writer};
+use crate::domain::event::{Entry, Event, JournalRepaired, SCHEMA_DIGEST, VERSION, Writer};
 use crate::domain::fact::Input;
 use crate::domain::ids::{IssueId, JournalId};
-use crate::domain::rules::{Ids, decide};
+use crate::domain::rules::{Ids, decide, named_in};
 use crate::domain::state::{Settled, State};
-use crate::journal::{Journal, JournalError, Locked, Position, place};
+use crate::journal::{Journal, JournalError, Locked, Position, Repair, place};
 use crate::projection::Projection;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,7 +30,6 @@ pub struct Session<'a> {
     pub state: State,
     position: Position,
     saved: u64,
-    settled_here: bool,
     /// How long to wait for the lock.
     pub lock_wait: Duration,
 }
@@ -56,7 +55,6 @@ impl<'a> Session<'a> {
             state,
             position,
             saved,
-            settled_here: false,
             lock_wait: LOCK_WAIT,
         };
         session.refresh()?;
@@ -124,9 +122,8 @@ impl<'a> Session<'a> {
         let mut locked = self.journal.lock(self.lock_wait, &self.holder)?;
         self.catch_up(&mut locked)?;
         self.check_draft()?;
-        let anywhere = |command: &Command| {
-            matches!(command, Command::Create(..) | Command::Adopt { .. } | Command::Repaired(..))
-        };
+        let anywhere =
+            |command: &Command| matches!(command, Command::Create(..) | Command::Adopt { .. });
         if !matches!(input, Input::Command(command) if anywhere(command)) {
             self.check_place(&mut locked)?;
         }
@@ -147,6 +144,37 @@ impl<'a> Session<'a> {
         locked.commit(by, now.wall, now.wall, Uuid::now_v7(), events)?;
         drop(locked);
         Self::open(dir, clock, Writer::Operator)
+    }
+
+    /// Gives up everything from one entry on; the entry that says so blocks what it named.
+    ///
+    /// # Errors
+    /// [`EngineError`] when that is no place to cut, or the journal cannot be written.
+    pub fn repair(
+        dir: &Path,
+        clock: &'a dyn Clock,
+        from_seq: u64,
+    ) -> Result<(Self, Vec<Event>), EngineError> {
+        let now = clock.now();
+        let by = clock.by(Writer::Operator, &now);
+        let holder = format!("sched journal repair (pid {})", by.pid);
+        let mut state = State::default();
+        let path = dir.to_owned();
+        let repair = Repair::begin(dir, from_seq, &holder, |entry, at| {
+            follow(&mut state, entry, at, 0, &path)
+        })?;
+        let repaired = JournalRepaired {
+            from_seq,
+            offset: repair.position.offset,
+            bytes: repair.bytes,
+            sha256: repair.sha256.clone(),
+            units: named_in(&repair.text, &state),
+        };
+        let input = Input::Command(Command::Repaired(repaired));
+        let events = decide(&state, &input, &now, &mut Ids::new(Uuid::now_v7()))?;
+        let not_before = state.head.stamp.at;
+        repair.finish(by, now.wall, not_before, Uuid::now_v7(), events.clone())?;
+        Ok((Self::open(dir, clock, Writer::Operator)?, events))
     }
 
     fn catch_up(&mut self, locked: &mut Locked) -> Result<(), EngineError> {
@@ -209,7 +237,7 @@ impl<'a> Session<'a> {
 
     /// Remembers the state for the next command; best effort.
     pub fn save(&mut self) {
-        if self.position.seq > self.saved || self.settled_here {
+        if self.position.seq > self.saved {
             self.projection.save(&self.state, &self.position);
             self.saved = self.position.seq;
         }

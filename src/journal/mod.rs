@@ -12,7 +12,7 @@ pub mod line;
 mod lock;
 mod open;
 pub mod place;
-pub mod repair;
+mod repair;
 pub mod scan;
 pub mod upcast;
 
@@ -20,6 +20,7 @@ pub use append::{Committed, Locked};
 pub use error::{Category, JournalError};
 pub use lock::FileLock;
 pub use open::{Journal, Position};
+pub use repair::Repair;
 
 /// The active file's name.
 pub const ACTIVE: &str = "journal.jsonl";

@@ -67,6 +67,32 @@ fn a_damaged_journal_is_not_written_to_until_it_is_repaired() {
 }
 
 #[test]
+fn a_repair_that_is_killed_anywhere_is_done_again_and_blocks_what_it_gave_up() {
+    for point in ["repair-kept", "repair-written", "repair-cut"] {
+        let environment = TestEnvironment::initialized();
+        environment.sched(&["enqueue", "--issues", "1,2", "--batch", "b1"]);
+        environment.sched(&["reprioritize", "--batch", "b1", "--priority", "7"]);
+        edit(&environment, r#""priority":7"#, r#""priority":9"#);
+        let from = |seq: u64| seq.to_string();
+        let ends = |environment: &TestEnvironment| {
+            let report = environment.json(&["journal", "verify", "--json"]);
+            (report["ok"] == true, from(report["head"]["seq"].as_u64().unwrap() + 1))
+        };
+        let (_, seq) = ends(&environment);
+        let repair = ["journal", "repair", "--from-seq", &seq, "--yes"];
+        let killed = environment.sched_with("SCHED_CRASH_AT", point, &repair);
+        assert_eq!(killed.code, -1, "{point}: {}", killed.text());
+        let (ok, seq) = ends(&environment);
+        assert!(!ok, "{point}: half a repair looks whole");
+        let again = environment.sched(&["journal", "repair", "--from-seq", &seq, "--yes"]);
+        assert_eq!(again.code, 0, "{point}: {}", again.text());
+        assert!(ends(&environment).0, "{point}");
+        let status = environment.json(&["status", "--json"]);
+        assert_eq!(status["batches"][0]["blocked_reason"], "repaired", "{point}");
+    }
+}
+
+#[test]
 fn an_intact_journal_has_nothing_behind_its_end_to_repair() {
     let environment = with_entries();
     let repair = ["journal", "repair", "--from-seq", "99", "--yes"];

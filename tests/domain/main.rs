@@ -15,5 +15,6 @@ mod ship;
 mod slots;
 mod status_edges;
 mod stop;
+mod unreadable;
 mod verdicts;
 mod world;

@@ -3,7 +3,7 @@
 use crate::support::{Bench, START, WAIT, by, commit, event, kinds, lines};
 use sched::domain::time::Timestamp;
 use sched::journal::head::{self, Head};
-use sched::journal::{Category, Journal, JournalError, Position, repair};
+use sched::journal::{Category, Journal, JournalError, Position, Repair};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -76,26 +76,53 @@ fn head_alternates_between_its_slots_and_survives_one() {
     }
 }
 
+fn begin(bench: &Bench, from_seq: u64) -> Result<Repair, JournalError> {
+    Repair::begin(&bench.dir, from_seq, "the test", |_, _| Ok(()))
+}
+
+/// The repair, with an entry that says so.
+fn repair(bench: &Bench, from_seq: u64) {
+    let at = Timestamp::from_millis(START + i64::try_from(from_seq).unwrap() * 1000);
+    let id = Uuid::from_u128(1);
+    let repair = begin(bench, from_seq).unwrap();
+    repair.finish(by(), at, at, id, vec![event(from_seq)]).unwrap();
+}
+
 #[test]
-fn repair_cuts_keeps_the_bytes_and_sets_head() {
+fn repair_keeps_the_bytes_and_what_it_says_stands_in_their_place() {
     let bench = Bench::of(6);
     let whole = bench.bytes();
     let mut texts = lines(&whole);
     texts[3][20] ^= 1;
     bench.write(&texts.concat());
     let three = Bench::of(3).head_at(3);
-    let cut = repair::cut(&bench.dir, 4, "the test").unwrap();
-    assert_eq!((cut.position.seq, &cut.position.hash), (3, &three.hash));
+    let begun = begin(&bench, 4).unwrap();
+    assert_eq!((begun.position.seq, &begun.position.hash), (3, &three.hash));
     let kept = std::fs::read_dir(bench.dir.join("quarantine")).unwrap().next().unwrap().unwrap();
     let bytes = std::fs::read(kept.path()).unwrap();
     assert_eq!(bytes, texts[3..].concat());
-    assert_eq!(cut.sha256, sched::journal::line::sha256_hex(&bytes));
-    assert_eq!((cut.bytes, cut.text.as_bytes()), (bytes.len() as u64, &bytes[..]));
+    assert_eq!(begun.sha256, sched::journal::line::sha256_hex(&bytes));
+    assert_eq!((begun.bytes, begun.text.as_bytes()), (bytes.len() as u64, &bytes[..]));
+    assert_eq!(bench.bytes(), texts.concat(), "nothing is changed before it is said");
+    drop(begun);
+    repair(&bench, 4);
     assert!(bench.verify().damage.is_empty());
     let (mut locked, position, notices) = bench.catch_up().unwrap();
-    assert!(position.seq == 3 && notices.is_empty());
-    commit(&mut locked, 4).unwrap();
+    assert!(position.seq == 4 && notices.is_empty());
+    commit(&mut locked, 5).unwrap();
     assert_eq!(kinds(&bench.verify()), [""; 0]);
+}
+
+#[test]
+fn a_repair_that_is_done_again_still_knows_what_the_first_one_gave_up() {
+    let bench = Bench::of(6);
+    let mut texts = lines(&bench.bytes());
+    texts[5][20] ^= 1;
+    bench.write(&texts.concat());
+    let first = begin(&bench, 6).unwrap().text;
+    texts[5].fill(b'x'); // its own entry, half written over the old bytes
+    bench.write(&texts.concat());
+    assert!(begin(&bench, 6).unwrap().text.contains(&first));
 }
 
 #[test]
@@ -103,8 +130,9 @@ fn repair_gives_up_acknowledged_entries_that_are_gone() {
     let bench = Bench::of(6);
     bench.write(&lines(&bench.bytes())[..4].concat());
     assert!(matches!(bench.refused(), JournalError::Truncated { .. }));
-    assert_eq!(repair::cut(&bench.dir, 5, "the test").unwrap().bytes, 0);
-    assert_eq!(bench.catch_up().unwrap().1.seq, 4);
+    assert_eq!(begin(&bench, 5).unwrap().bytes, 0);
+    repair(&bench, 5);
+    assert_eq!(bench.catch_up().unwrap().1.seq, 5);
 }
 
 #[test]
@@ -112,8 +140,8 @@ fn repair_refuses_what_is_no_place_to_cut() {
     let bench = Bench::of(6);
     let before = bench.bytes();
     for from_seq in [0, 7, 8] {
-        let cut = repair::cut(&bench.dir, from_seq, "the test");
-        assert!(matches!(cut, Err(JournalError::Corrupt { .. })), "{from_seq}: {cut:?}");
+        let refused = begin(&bench, from_seq).err();
+        assert!(matches!(refused, Some(JournalError::Corrupt { .. })), "{from_seq}: {refused:?}");
     }
     assert_eq!(bench.bytes(), before);
 }

@@ -1,18 +1,14 @@
 //! `sched journal verify | replay | repair`.
 
 use crate::audit::verify::{self, Report};
-use crate::cli::context::{Context, Surroundings};
+use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose, status};
 use crate::domain::apply::{fold, retire};
-use crate::domain::command::Command;
-use crate::domain::event::{JournalRepaired, Writer};
-use crate::domain::fact::Input;
-use crate::domain::ids::Unit;
 use crate::domain::state::State;
 use crate::domain::time::Timestamp;
 use crate::engine::Session;
-use crate::journal::{Journal, JournalError, Position, repair};
+use crate::journal::{Journal, JournalError, Position};
 use std::path::{Path, PathBuf};
 
 pub(super) fn verify(context: &Context, files: &[PathBuf]) -> Result<u8, CliError> {
@@ -131,20 +127,8 @@ pub(super) fn repair(context: &Context, from_seq: u64, yes: bool) -> Result<u8, 
         return Err(CliError::no_such(format!("there is no entry {from_seq}: the last is {last}"))
             .detail("the journal is as it was written: there is nothing to repair"));
     }
-    let holder = format!("sched journal repair (pid {})", std::process::id());
-    let cut = repair::cut(&dir, from_seq, &holder)?;
-    let _ = std::fs::remove_file(dir.join("projection.sqlite"));
-    let mut session = Session::open(&dir, &context.clock, Writer::Operator)?;
-    let repaired = JournalRepaired {
-        from_seq,
-        offset: cut.position.offset,
-        bytes: cut.bytes,
-        sha256: cut.sha256,
-        units: units_in(&cut.text, &session.state),
-    };
-    let events = session.transact(&Input::Command(Command::Repaired(repaired)))?;
+    let (mut session, events) = Session::repair(&dir, &context.clock, from_seq)?;
     session.save();
-    let _ = Surroundings::of(&session, &context.global, None);
     if context.global.json {
         output::json(&serde_json::json!({
             "schema": "sched.journal-repair/v1", "seq": session.state.head.seq, "events": events,
@@ -155,22 +139,4 @@ pub(super) fn repair(context: &Context, from_seq: u64, yes: bool) -> Result<u8, 
         }
     }
     Ok(0)
-}
-
-/// The units that a damaged text names, as far as they are known.
-fn units_in(text: &str, state: &State) -> Vec<Unit> {
-    let named =
-        |id: &str| text.contains(&format!("\"{id}\"")) || text.contains(&format!("/{id}\""));
-    let batches = state
-        .batches
-        .values()
-        .filter(|b| named(b.id.as_str()) || text.contains(&format!("batch:{}", b.id)));
-    let mut units: Vec<Unit> = batches.map(|b| b.unit()).collect();
-    let issues = state.issues.values().filter(|i| {
-        i.batch.is_none() && (named(i.id.as_str()) || text.contains(&format!("issue:{}\"", i.id)))
-    });
-    units.extend(issues.map(|i| i.unit()));
-    units.sort();
-    units.dedup();
-    units
 }

@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::domain::event::{Reclaim, Reclaimed, Writer};
 use crate::domain::ids::{DispatchId, Unit};
-use crate::domain::rules::next_due;
+use crate::domain::rules::back_off;
 use crate::domain::time::Timestamp;
 use crate::engine::Session;
 use crate::engine::Surroundings as Around;
@@ -14,7 +14,6 @@ use crate::engine::supervise::{Station, Supervised, supervise};
 use crate::journal::{FileLock, JournalError, WORKTREE_LOCK};
 use crate::os::git::GitCommand;
 use crate::os::{SystemJob, SystemRuns, installed_program};
-use std::cell::RefCell;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,18 +60,15 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     let inherited = |name: &str| std::env::var(name).ok();
     let told = job.told_flag();
     let looking = repository.as_ref().map(GitCommand::new);
-    let ticking = RefCell::new(());
     let mut station = Station {
         job: &mut job,
         around: Around { state_dir: &dir, program: &program, inherited: &inherited },
         git: looking.as_ref().map(|git| git as &dyn Git),
         trees: &|| locked_git(&dir, repository.as_deref()?, &told),
-        tick: &|| {
-            let _one = ticking.try_borrow_mut();
-            let _ = tick_here(context, &dir, Duration::from_secs(5));
-        },
+        tick: &|| drop(tick_here(context, &dir, Duration::from_secs(5))),
         reclaimed: &|| read_reclaimed(&dir, id),
     };
+    let unit = session.state.dispatch(&id).map(|d| d.unit.clone());
     let ended = supervise(&mut session, id, &mut station);
     session.save();
     match ended {
@@ -82,21 +78,31 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
         Supervised::TooOld => exec_tick(&program, &dir),
         Supervised::Committed | Supervised::Left => {
             drop(session);
-            tick_until_rested(context, &dir)
+            tick_until_rested(context, &dir, unit.as_ref(), &told)
         }
     }
 }
 
-/// Whoever commits, pays; and waits out a back-off that nobody else will end.
-fn tick_until_rested(context: &Context, dir: &Path) -> Result<u8, CliError> {
+/// Whoever commits, pays; and waits out the back-off that its own last line set, which nobody
+/// else would end, unless it is told to leave.
+fn tick_until_rested(
+    context: &Context,
+    dir: &Path,
+    unit: Option<&Unit>,
+    told: &AtomicBool,
+) -> Result<u8, CliError> {
     loop {
         tick_here(context, dir, TICK_WAIT)?;
         let session = Session::open(dir, &context.clock, Writer::Tick)?;
-        let others = !session.state.dispatches.is_empty();
-        let due = next_due(&session.state, &context_now(context));
-        match due.filter(|due| !others && *due <= LONGEST_BACK_OFF && !due.is_zero()) {
-            Some(due) => std::thread::sleep(due),
-            None => return Ok(0),
+        let due = unit.and_then(|unit| back_off(&session.state, unit, &context_now(context)));
+        let Some(due) = due.filter(|due| *due <= LONGEST_BACK_OFF) else { return Ok(0) };
+        drop(session);
+        let begun = Instant::now();
+        while begun.elapsed() < due {
+            if told.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            std::thread::sleep((due - begun.elapsed().min(due)).min(LOOK / 10));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! When something is due that nobody will announce.
 
-use crate::domain::state::{Dispatch, State};
+use crate::domain::ids::Unit;
+use crate::domain::state::{Dispatch, State, Tally};
 use crate::domain::time::{Now, Stamp};
 use std::time::Duration;
 
@@ -9,16 +10,11 @@ use std::time::Duration;
 pub fn next_due(state: &State, now: &Now) -> Option<Duration> {
     let dispatches = state.dispatches.values().filter_map(|d| dispatch_due(state, d, now));
     let back_offs = back_offs(state).map(|(since, delay)| since.remaining(delay, now));
-    let trial = state
-        .health
-        .spawn
-        .as_ref()
-        .map(|spawn| spawn.since.remaining(Duration::from_millis(spawn.trial_after_ms), now));
-    dispatches.chain(back_offs.filter(|d| !d.is_zero())).chain(trial).min()
+    dispatches.chain(back_offs.filter(|d| !d.is_zero())).chain(trial(state, now)).min()
 }
 
 /// How long until this dispatch's own next bound.
-fn dispatch_due(state: &State, dispatch: &Dispatch, now: &Now) -> Option<Duration> {
+pub fn dispatch_due(state: &State, dispatch: &Dispatch, now: &Now) -> Option<Duration> {
     let Some(started) = &dispatch.started_at else {
         let grace = state.config().spawn_grace() + Duration::from_millis(dispatch.plan.delay_ms);
         return Some(dispatch.planned.remaining(grace, now));
@@ -31,6 +27,31 @@ fn dispatch_due(state: &State, dispatch: &Dispatch, now: &Now) -> Option<Duratio
             Some(since.remaining(Duration::from_millis(stop.bound_ms), now))
         }
     }
+}
+
+/// How long until the back-off is over that the last end of this unit's dispatch set, if it set
+/// one: its own, or the next trial start.
+pub fn back_off(state: &State, unit: &Unit, now: &Now) -> Option<Duration> {
+    let mine = |tally: &Tally| {
+        let delay = Duration::from_millis(tally.delay_ms);
+        Some(tally.since.remaining(delay, now)).filter(|due| !due.is_zero())
+    };
+    let trial = trial(state, now).filter(|due| !due.is_zero());
+    let Some(batch) = state.batch_of(unit) else {
+        let issue = unit.issue_id().and_then(|id| state.issue(id));
+        let issue = issue.filter(|issue| !issue.status.is_terminal());
+        return issue.and_then(|issue| mine(&issue.tally)).into_iter().chain(trial).min();
+    };
+    let member = unit.issue_id().and_then(|id| batch.member(id));
+    let member = member.filter(|m| m.outcome.is_none()).and_then(|m| mine(&m.tally));
+    let reclaim = mine(&batch.reclaim).filter(|_| !batch.trees.is_empty() || !batch.is_over());
+    member.into_iter().chain(reclaim).chain(trial).min()
+}
+
+/// How long until the next trial start, while starting is suspended.
+fn trial(state: &State, now: &Now) -> Option<Duration> {
+    let spawn = state.health.spawn.as_ref()?;
+    Some(spawn.since.remaining(Duration::from_millis(spawn.trial_after_ms), now))
 }
 
 fn back_offs(state: &State) -> impl Iterator<Item = (&Stamp, Duration)> {

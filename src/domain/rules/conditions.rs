@@ -3,6 +3,7 @@
 
 use super::draft::Draft;
 use crate::domain::event::{ConditionCleared, ConditionRaised, ProfileRestored, Severity};
+use crate::domain::ids::{DispatchId, Unit};
 use std::time::Duration;
 
 /// How often a condition that lasts is said again.
@@ -41,6 +42,20 @@ pub(super) fn unreachable(draft: &mut Draft<'_>, branch: &str, why: &str) {
 /// It can be read again.
 pub(super) fn reachable(draft: &mut Draft<'_>, branch: &str) {
     clear(draft, "unreachable", branch);
+}
+
+const UNREADABLE: &str = "ground-truth-unreachable";
+
+/// A dispatch is over and cannot be judged: nothing is concluded, and it is said.
+pub(super) fn unreadable(draft: &mut Draft<'_>, id: DispatchId) {
+    let Some(dispatch) = draft.dispatch(&id).filter(|d| d.is_started()) else { return };
+    let message = format!("its agent ended, but tree and branch cannot be read (dispatch {id})");
+    raise(draft, UNREADABLE, &dispatch.unit.to_string(), Severity::Error, message);
+}
+
+/// It could be judged.
+pub(super) fn readable(draft: &mut Draft<'_>, unit: &Unit) {
+    clear(draft, UNREADABLE, &unit.to_string());
 }
 
 /// A suspended profile's program was looked for.

@@ -1,7 +1,7 @@
 //! A command ended: its exit is committed with everything that follows from it.
 
 use super::draft::Draft;
-use super::{gate, member, operator, start, stop, suite, verdict};
+use super::{conditions, gate, member, operator, start, stop, suite, verdict};
 use crate::domain::config::Profile;
 use crate::domain::event::{
     DispatchExited, DispatchUnhealthy, Exit, GatesPlanned, IssueDone, IssueUnblocked,
@@ -78,6 +78,7 @@ pub(super) fn after_agent(
     verdict: Verdict,
     exit: Option<&Exit>,
 ) {
+    conditions::readable(draft, &dispatch.unit);
     match draft.state.batch_of(&dispatch.unit).map(|b| b.id.clone()) {
         Some(batch) => member_ended(draft, &batch, dispatch, verdict, exit),
         None => issue_ended(draft, dispatch, verdict, exit),

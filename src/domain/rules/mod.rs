@@ -16,6 +16,7 @@ mod fill;
 mod gate;
 mod lost;
 mod member;
+mod named;
 mod needs;
 mod operator;
 mod plan;
@@ -29,9 +30,10 @@ mod suite;
 mod tick;
 mod verdict;
 
-pub use bounds::next_due;
+pub use bounds::{back_off, dispatch_due, next_due};
 pub use dissolve::threshold;
 pub use draft::{Draft, Ids};
+pub use named::named_in;
 pub use needs::{Need, NeedKind, may_start, needs, waiting_for};
 pub use post::may_post;
 pub(in crate::domain) use ship::front;
@@ -105,6 +107,7 @@ fn fact_rule(draft: &mut Draft<'_>, fact: &Fact) -> Result<(), Refusal> {
         Fact::Ended { dispatch, exit } => ended::ended(draft, *dispatch, exit),
         Fact::Gone { dispatch, remains } => lost::gone(draft, *dispatch, remains),
         Fact::Unsupervised { dispatch } => lost::unsupervised(draft, *dispatch),
+        Fact::Unreadable { dispatch } => conditions::unreadable(draft, *dispatch),
         Fact::Stalled { dispatch } => stop::stalled(draft, *dispatch),
         Fact::Flooded { dispatch } => stop::flooded(draft, *dispatch),
         Fact::Integration { batch, result } => start::integration(draft, batch, result),

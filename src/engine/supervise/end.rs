@@ -43,7 +43,7 @@ pub(super) fn end(
     let dispatch = session.state.dispatch(&id).cloned();
     if let Some(dispatch) = dispatch.filter(|d| is_judged_by_ground(d, &exit)) {
         exit.ground = ground(session, &dispatch, station);
-        if exit.ground.is_none() && written {
+        if !look::judgeable(&dispatch, exit.ran, exit.ground.is_some()) && written {
             return Supervised::Left; // nobody can tell now; a tick will, from the receipt
         }
     }

@@ -4,8 +4,8 @@ use super::Station;
 use crate::domain::event::Tree;
 use crate::domain::fact::{Fact, Input, Seen};
 use crate::domain::ids::CommitId;
+use crate::domain::rules::dispatch_due;
 use crate::domain::state::Dispatch;
-use crate::domain::time::Now;
 use crate::engine::ports::Woken;
 use crate::engine::session::Session;
 use std::time::{Duration, Instant};
@@ -34,8 +34,7 @@ pub(super) fn watch(
     let mut activity = Activity::new(dispatch, station);
     let mut ticked: Option<Instant> = None;
     loop {
-        let now = session.clock().now();
-        let due = session.state.dispatch(&dispatch.id).and_then(|d| own_due(d, &now));
+        let due = own_due(session, dispatch);
         // a bound that a tick did not settle is not asked for again at once
         let rest = ticked.map_or(Duration::ZERO, |at| LOOK.saturating_sub(at.elapsed()));
         let time = due.unwrap_or(LOOK).max(rest).clamp(Duration::from_millis(1), LOOK);
@@ -50,8 +49,7 @@ pub(super) fn watch(
             let _ = session.refresh();
         }
         activity.look(session, dispatch, station);
-        let now = session.clock().now();
-        let due = session.state.dispatch(&dispatch.id).and_then(|d| own_due(d, &now));
+        let due = own_due(session, dispatch);
         let rested = ticked.is_none_or(|at| at.elapsed() >= LOOK);
         if rested && due.is_some_and(|due| due.is_zero()) {
             (station.tick)();
@@ -62,16 +60,9 @@ pub(super) fn watch(
 }
 
 /// How long until this dispatch's own next bound.
-fn own_due(dispatch: &Dispatch, now: &Now) -> Option<Duration> {
-    let started = dispatch.started_at.as_ref()?;
-    match &dispatch.stop {
-        None => Some(started.remaining(Duration::from_millis(dispatch.plan.timeout_ms), now)),
-        Some(stop) if stop.ineffective => None,
-        Some(stop) => {
-            let since = stop.escalated.as_ref().unwrap_or(&stop.requested);
-            Some(since.remaining(Duration::from_millis(stop.bound_ms), now))
-        }
-    }
+fn own_due(session: &Session<'_>, dispatch: &Dispatch) -> Option<Duration> {
+    let current = session.state.dispatch(&dispatch.id)?;
+    dispatch_due(&session.state, current, &session.clock().now())
 }
 
 /// Signs of life of a command: output, milestones, new commits.
