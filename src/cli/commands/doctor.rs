@@ -201,17 +201,15 @@ fn programs(
 ) {
     for (program, user) in used(config) {
         let what = format!("`{program}` of {user}");
-        // a relative path is one of the working tree: the repository's own stands for it
-        let relative = program.contains('/') && !program.starts_with('/');
-        let tree = recorded.repository.as_deref().filter(|_| relative);
-        let place = tree.map_or_else(|| program.clone(), |tree| format!("{tree}/{program}"));
+        let place = recorded.program_path(&program);
         let unknown_yet = program.contains('{');
         if unknown_yet || processes.can_execute(&place, &recorded.path) {
             findings.fine("program", what);
             continue;
         }
         let (message, cure) = if program.contains('/') {
-            let where_to = tree.map_or("", |_| " in the repository's main working tree");
+            let elsewhere = place != program;
+            let where_to = if elsewhere { " in the repository's main working tree" } else { "" };
             (format!("{what}: not executable{where_to}"), "install it, or mend its path")
         } else {
             let cure = "install it, or give its full path in sched.toml";

@@ -5,9 +5,10 @@ use crate::domain::config::Config;
 use crate::domain::event::Event;
 use crate::domain::ids::{BatchId, IssueId, Unit};
 use crate::domain::state::{
-    Applied, BatchBlock, BatchStatus, Condition, IssueBlock, IssueStatus, JournalInfo, Pause,
-    SpawnSuspension, State, Suspension,
+    Applied, BatchBlock, BatchStatus, Condition, Health, IssueBlock, IssueStatus, JournalInfo,
+    Pause, SpawnSuspension, State, Suspension,
 };
+use crate::domain::time::Stamp;
 use std::sync::Arc;
 
 pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent> {
@@ -49,39 +50,46 @@ pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent
                 }
             }
         }
-        Event::ClockBehind(_) => state.health.clock_behind_said = true,
+        _ => health(&mut state.health, event, stamp),
+    }
+    Ok(())
+}
+
+/// Events about how the scheduler is.
+fn health(health: &mut Health, event: &Event, stamp: Stamp) {
+    match event {
+        Event::ClockBehind(_) => health.clock_behind_said = true,
         Event::SchedulerPaused(e) => {
             let reason = e.reason.clone();
-            state.health.pause = Some(Pause { reason, automatic: false, since: stamp });
+            health.pause = Some(Pause { reason, automatic: false, since: stamp });
         }
         Event::SchedulerResumed(_) => {
-            state.health.pause = None;
-            state.health.spawn = None;
-            state.health.never_ran = 0;
-            state.health.bad_ends.clear();
-            state.health.profiles.clear();
+            health.pause = None;
+            health.spawn = None;
+            health.never_ran = 0;
+            health.bad_ends.clear();
+            health.profiles.clear();
         }
         Event::DispatchUnhealthy(e) => {
             let reason = Some(format!("dispatch-unhealthy: {} in a row", e.verdicts.join(", ")));
-            state.health.pause = Some(Pause { reason, automatic: true, since: stamp });
+            health.pause = Some(Pause { reason, automatic: true, since: stamp });
         }
         Event::SpawnFailing(e) => {
-            let began = state.health.spawn.take().map_or_else(|| stamp.clone(), |s| s.began);
+            let began = health.spawn.take().map_or_else(|| stamp.clone(), |s| s.began);
             let trial_after_ms = e.trial_after_ms;
-            state.health.spawn = Some(SpawnSuspension { since: stamp, trial_after_ms, began });
+            health.spawn = Some(SpawnSuspension { since: stamp, trial_after_ms, began });
         }
-        Event::SpawnRecovered(_) => state.health.spawn = None,
+        Event::SpawnRecovered(_) => health.spawn = None,
         Event::ProfileSuspended(e) => {
             let (program, reason) = (e.program.clone(), e.reason.clone());
             let suspension = Suspension { program, reason, since: stamp };
-            state.health.profiles.insert(e.profile.clone(), suspension);
+            health.profiles.insert(e.profile.clone(), suspension);
         }
         Event::ProfileRestored(e) => {
-            state.health.profiles.remove(&e.profile);
+            health.profiles.remove(&e.profile);
         }
         _ => {} // said for the record; nothing follows from it
     }
-    Ok(())
 }
 
 /// A unit whose entries were cut off goes nowhere until somebody has looked.

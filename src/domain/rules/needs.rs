@@ -100,6 +100,10 @@ pub fn waiting_for(state: &State, issue: &Issue) -> Option<String> {
             if state.health.profiles.contains_key(issue.profile()) {
                 return Some(format!("profile:{}", issue.profile()));
             }
+            let config = state.config();
+            if state.health.condition("unreachable", config.base_branch()).is_some() {
+                return Some(format!("branch:{}", config.base_branch()));
+            }
             Some(may_start(state).err().unwrap_or("slot").to_owned())
         }
         _ => None,
