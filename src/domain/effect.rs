@@ -46,6 +46,8 @@ pub enum Effect {
         onto: CommitId,
         /// The landed members' commits, in order.
         landed: Vec<(IssueId, CommitId)>,
+        /// The tip of the member that is being judged.
+        judged: Option<CommitId>,
     },
     /// Move the base branch.
     Ship {

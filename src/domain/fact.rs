@@ -1,6 +1,6 @@
 //! What was observed: nothing here is a decision.
 
-use super::event::{DispatchStarted, Exit, Ground};
+use super::event::{DispatchStarted, Exit, Ground, Merge};
 use super::ids::{BatchId, CommitId, DispatchId, IssueId};
 use super::time::Timestamp;
 
@@ -52,8 +52,15 @@ pub enum BranchResult {
 /// How an attempt to rebase ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RebaseResult {
-    /// New tip, and the new commit of each landed member in order.
-    Rebased(CommitId, Vec<(IssueId, CommitId)>),
+    /// The commits are on the new base.
+    Rebased {
+        /// The integration branch's new tip.
+        tip: CommitId,
+        /// The new commit of each landed member, in order.
+        landed: Vec<(IssueId, CommitId)>,
+        /// What became of the work that is being judged.
+        judged: Option<Merge>,
+    },
     /// This member's commit conflicts.
     Conflict(IssueId, Vec<String>),
     /// Somebody else moved the integration branch there.

@@ -4,7 +4,7 @@
 use super::effect::{Effect, Land, Probe};
 use super::event::Role;
 use super::rules::{NeedKind, front, may_start, needs};
-use super::state::{Batch, BatchStatus, Dispatch, State};
+use super::state::{Batch, BatchStatus, Dispatch, Rebasing, State};
 use super::time::Now;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn batch_effect(state: &State, batch: &Batch) -> Option<Effect> {
         }),
         BatchStatus::Executing => land(state, batch),
         BatchStatus::Rebasing => {
-            let (from, onto) = batch.rebasing.clone()?;
+            let Rebasing { from, onto, .. } = batch.rebasing.clone()?;
             let landed = batch.landed().filter_map(|m| {
                 let (commit, how) = m.landed.clone()?;
                 (how == super::event::Landed::Landed).then(|| (m.issue.clone(), commit))
@@ -56,6 +56,7 @@ fn batch_effect(state: &State, batch: &Batch) -> Option<Effect> {
                 from,
                 onto,
                 landed: landed.collect(),
+                judged: batch.judged().map(|(_, judging)| judging.tip.clone()),
             })
         }
         BatchStatus::Shipping => {

@@ -72,13 +72,14 @@ impl Hands<'_> {
                 let member = land.member.clone();
                 fact(&land.batch, done, |batch, result| Fact::Landing { batch, member, result })
             }
-            Effect::Rebase { batch, branch, tip, from, onto, landed } => {
+            Effect::Rebase { batch, branch, tip, from, onto, landed, judged } => {
                 let request = RebaseRequest {
                     branch: branch.clone(),
                     tip: tip.clone(),
                     from: from.clone(),
                     onto: onto.clone(),
                     landed: landed.clone(),
+                    judged: judged.clone(),
                 };
                 crash::point("pay-rebase");
                 let done = patiently(|| git.rebase(&request));

@@ -2,8 +2,9 @@
 
 use crate::world::*;
 use rstest::rstest;
-use sched::domain::event::Exit;
-use sched::domain::fact::LandResult;
+use sched::domain::command::Command;
+use sched::domain::event::{Exit, Ground, Merge, Tree};
+use sched::domain::fact::{LandResult, RebaseResult};
 
 fn judged() -> World {
     let mut w = World::batch(GATE, &["1", "2", "3"]);
@@ -58,7 +59,111 @@ fn a_red_integration_tip_blocks_and_blames_nobody() {
     let expected = "dispatch-exited:failed slot-released batch-blocked:gate-baseline-red:unit";
     assert_eq!(line, expected);
     assert!(w.b().evictions.is_empty());
-    assert!(w.refused(resume(batch("b1"))).contains("its base has not moved"));
+}
+
+fn judged_at(w: &World) -> String {
+    match w.dispatch("batch:b1/1").plan.tree {
+        Tree::Member { commit, exact: true, .. } => commit.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn onto(tip: &str, work: Merge) -> RebaseResult {
+    RebaseResult::Rebased { tip: tip.into(), landed: Vec::new(), judged: Some(work) }
+}
+
+/// A batch that is blocked because the integration tip itself fails the gate.
+fn baseline_red() -> World {
+    let mut w = judged();
+    for _ in 0..3 {
+        gate(&mut w, failed());
+    }
+    assert_eq!(w.status(), "blocked");
+    w
+}
+
+fn resume_on(base: Option<&str>) -> Command {
+    let base = base.map(Into::into);
+    Command::ResumeUnit { target: batch("b1"), reason: None, base }
+}
+
+#[test]
+fn resume_asks_the_gate_again_where_the_base_has_not_moved() {
+    for base in [None, Some("c0")] {
+        let mut w = baseline_red();
+        assert_eq!(w.given(resume_on(base)), "operator-acted batch-resumed");
+        assert_eq!(w.tick(), "dispatch-planned:gate");
+        assert!(!w.dispatch("batch:b1/1").plan.baseline);
+        let line = gate(&mut w, passed());
+        assert_eq!(line, "dispatch-exited:passed member-verified landing-planned");
+    }
+}
+
+#[test]
+fn a_tip_that_is_still_red_after_a_resume_blocks_again() {
+    let mut w = baseline_red();
+    w.given(resume_on(None));
+    w.tick();
+    gate(&mut w, failed());
+    assert_eq!(gate(&mut w, failed()), "dispatch-exited:failed dispatch-planned:gate");
+    assert!(w.dispatch("batch:b1/1").plan.baseline, "what was red is asked anew");
+    assert_eq!(
+        gate(&mut w, failed()),
+        "dispatch-exited:failed batch-blocked:gate-baseline-red:unit"
+    );
+}
+
+#[test]
+fn resume_on_a_moved_base_judges_the_member_on_that() {
+    let mut w = baseline_red();
+    assert_eq!(w.given(resume_on(Some("x1"))), "operator-acted batch-resumed batch-rebasing");
+    assert!(w.idle("batch:b1/1"));
+    let line = w.rebase(onto("x1", Merge::Commit("m1".into())));
+    assert_eq!(line, "batch-rebased gates-planned dispatch-planned:gate");
+    assert_eq!(judged_at(&w), "m1");
+    let line = gate(&mut w, passed());
+    assert_eq!(line, "dispatch-exited:passed member-verified landing-planned");
+    let line = w.land("1", LandResult::Landed("c1".into()));
+    assert_eq!(line, "member-landed member-advanced:2 dispatch-planned:agent");
+    assert!(!w.b().lane, "only a batch that ships holds the lane of its base");
+}
+
+#[test]
+fn a_member_that_conflicts_with_the_moved_base_leaves() {
+    let mut w = baseline_red();
+    w.given(resume_on(Some("x1")));
+    let line = w.rebase(onto("x1", Merge::Conflict(vec!["a".into()])));
+    let expected = "batch-rebased member-evicted:1:landing-conflict member-advanced:2 \
+         dispatch-planned:agent";
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn a_member_that_is_stopped_while_its_batch_is_rebased_leaves_and_the_rebase_makes_the_move() {
+    let mut w = baseline_red();
+    w.given(resume_on(Some("x1")));
+    let line = w.given(stop(issue("1")));
+    assert!(line.ends_with("member-evicted:1:stopped issue-stopped:1"), "{line}");
+    let line = w.rebase(onto("x1", Merge::Commit("m1".into())));
+    assert_eq!(line, "batch-rebased member-advanced:2 dispatch-planned:agent");
+}
+
+#[test]
+fn work_that_does_not_stand_on_the_integration_tip_is_judged_merged_with_it() {
+    let behind = |merged| Exit {
+        ground: Some(Ground { merged: Some(merged), ..ground("t1") }),
+        ..done("t1")
+    };
+    let mut w = World::batch(GATE, &["1", "2", "3"]);
+    let line = w.run("batch:b1/1", behind(Merge::Commit("m1".into())));
+    assert_eq!(line, "dispatch-exited:done gates-planned dispatch-planned:gate");
+    assert_eq!(judged_at(&w), "m1");
+
+    let mut w = World::batch(GATE, &["1", "2", "3"]);
+    let line = w.run("batch:b1/1", behind(Merge::Conflict(vec!["a".into()])));
+    let expected = "dispatch-exited:done slot-released member-evicted:1:landing-conflict \
+         member-advanced:2 dispatch-planned:agent";
+    assert_eq!(line, expected);
 }
 
 #[rstest]

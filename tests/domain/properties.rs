@@ -111,7 +111,11 @@ fn batch_fact(w: &World, (what, n, how): Step) -> Option<Fact> {
         5 => {
             let result = match how % 3 {
                 0 => RebaseResult::Conflict(member, Vec::new()),
-                _ => RebaseResult::Rebased("r".into(), vec![(member, "r".into())]),
+                _ => RebaseResult::Rebased {
+                    tip: "r".into(),
+                    landed: vec![(member, "r".into())],
+                    judged: None,
+                },
             };
             Fact::Rebase { batch: id, result }
         }

@@ -14,7 +14,7 @@ fn validated(config: &str) -> World {
 }
 
 fn rebased(tip: &str) -> RebaseResult {
-    RebaseResult::Rebased(tip.into(), vec![("1".into(), tip.into())])
+    RebaseResult::Rebased { tip: tip.into(), landed: vec![("1".into(), tip.into())], judged: None }
 }
 
 #[test]

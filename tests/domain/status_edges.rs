@@ -102,7 +102,10 @@ fn batch_edges() -> Vec<(B, B)> {
         (B::AwaitingMerge, B::Rebasing),
         (B::Rebasing, B::Validating),
         (B::Rebasing, B::Shipping),
-        (B::Validating, B::Rebasing), // `resume` of `suite-unattributed` on a base that moved
+        // `resume` of `suite-unattributed` or `gate-baseline-red` on a base that moved
+        (B::Validating, B::Rebasing),
+        (B::Executing, B::Rebasing),
+        (B::Rebasing, B::Executing),
         (B::Dissolving, B::Dissolved),
     ];
     for from in BATCH.iter().copied() {

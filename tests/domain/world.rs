@@ -396,7 +396,7 @@ pub fn ground(tip: &str) -> Ground {
         dirty: false,
         tree: true,
         on_branch: true,
-        no_change: false,
+        merged: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Shipping onto a base that is checked out, changed, or moved by somebody.
 
-use crate::bench::{Bench, GATE};
+use crate::bench::{Bench, GATE, WORKS};
 
 const CHANGES: &str = "echo more >>text; git commit -qam work";
 
@@ -48,4 +48,35 @@ fn a_base_that_somebody_moved_is_rebased_on() {
     bench.settle(&[]);
     bench.check("rebased");
     assert_eq!(bench.outcome().base, "101 (#101)\noutside\ntext\nfirst\n");
+}
+
+#[test]
+fn a_gate_that_is_red_on_the_base_is_asked_again_on_the_mended_base() {
+    let bench = Bench::new(WORKS, "test ! -e broken || { echo broken; exit 1; }");
+    std::fs::write(bench.repository().join("broken"), "").unwrap();
+    bench.git(&["add", "broken"]);
+    bench.git(&["commit", "--quiet", "--message", "break"]);
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "101,102"]);
+    bench.settle(&[]);
+    assert_eq!(bench.status()["batches"][0]["blocked_reason"], "gate-baseline-red:unit");
+    bench.git(&["rm", "--quiet", "broken"]);
+    bench.git(&["commit", "--quiet", "--message", "mend"]);
+    bench.ok(&["resume", "--batch", "b1"]);
+    bench.settle(&[]);
+    bench.check("mended");
+    assert_eq!(bench.outcome().base, "102 (#102)\n101 (#101)\nmend\nbreak\nfirst\n");
+    assert_eq!(bench.outcome().agents, ["agent 101", "agent 102"]);
+}
+
+#[test]
+fn what_was_gated_is_what_lands_although_the_agent_went_back_behind_its_base() {
+    let agent = format!("git reset --quiet --hard HEAD~1; {WORKS}");
+    let bench = Bench::new(&agent, "test -e needed || { echo missing; exit 1; }");
+    std::fs::write(bench.repository().join("needed"), "").unwrap();
+    bench.git(&["add", "needed"]);
+    bench.git(&["commit", "--quiet", "--message", "needed"]);
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "101"]);
+    bench.settle(&[]);
+    bench.check("merged");
+    assert_eq!(bench.outcome().base, "101 (#101)\nneeded\nfirst\n");
 }

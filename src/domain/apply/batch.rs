@@ -130,6 +130,14 @@ fn resume(state: &mut State, event: &Event, id: &BatchId) -> Result<(), IllegalE
     if block.reason == "base-moving" {
         batch.rebases = 0;
     }
+    if let Some(gate) = block.reason.strip_prefix("gate-baseline-red:") {
+        // what made the integration tip red may be mended: both are asked anew
+        batch.baselines.retain(|b| b.gate.as_str() != gate);
+        let judged = block.member.and_then(|id| batch.members.iter_mut().find(|m| m.issue == id));
+        if let Some(judging) = judged.and_then(|m| m.judging.as_mut()) {
+            (judging.failures, judging.losses) = (0, 0);
+        }
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::batch::over;
 use super::{IllegalEvent, batch_mut, illegal, move_batch, move_issue};
 use crate::domain::event::{BatchRebased, Event};
 use crate::domain::ids::{BatchId, IssueId};
-use crate::domain::state::{BatchStatus, IssueStatus, State};
+use crate::domain::state::{BatchStatus, IssueStatus, Rebasing, State};
 
 pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent> {
     match event {
@@ -31,12 +31,14 @@ pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent
             Ok(())
         }
         Event::BatchRebasing(e) => {
+            let executing = batch_mut(state, event, &e.batch)?.status == BatchStatus::Executing;
             move_batch(state, event, &e.batch, BatchStatus::Rebasing)?;
             let batch = batch_mut(state, event, &e.batch)?;
+            let (from, onto) = (e.from.clone(), e.onto.clone());
             batch.shipping = None;
-            batch.rebasing = Some((e.from.clone(), e.onto.clone()));
-            batch.rebases = e.attempt;
-            batch.lane = true;
+            batch.rebasing = Some(Rebasing { from, onto, executing });
+            batch.rebases = batch.rebases.max(e.attempt);
+            batch.lane = !executing;
             Ok(())
         }
         Event::BatchRebased(e) => rebased(state, event, e),
@@ -51,13 +53,17 @@ pub(super) fn apply(state: &mut State, event: &Event) -> Result<(), IllegalEvent
 
 fn rebased(state: &mut State, event: &Event, e: &BatchRebased) -> Result<(), IllegalEvent> {
     let batch = batch_mut(state, event, &e.batch)?;
-    if batch.status != BatchStatus::Rebasing {
+    let Some(rebasing) = batch.rebasing.take().filter(|_| batch.status == BatchStatus::Rebasing)
+    else {
         let subject = format!("batch {}", e.batch);
         return Err(illegal(event, subject, batch.status.name(), "rebasing"));
+    };
+    if rebasing.executing {
+        batch.status = BatchStatus::Executing;
     }
+    batch.baselines.clear();
     batch.base_commit = Some(e.base_commit.clone());
     batch.integration = Some(e.tip.clone());
-    batch.rebasing = None;
     batch.validated = None;
     for rebased in &e.members {
         let found = batch.members.iter_mut().find(|m| m.issue == rebased.member);

@@ -496,7 +496,8 @@ pub struct BatchRebasing {
     pub from: CommitId,
     /// Where the base branch is now.
     pub onto: CommitId,
-    /// 1 for the first rebase of this batch.
+    /// How many times the base has moved while the batch shipped; 0 for a rebase that an
+    /// operator's `resume` asked for.
     pub attempt: u32,
 }
 

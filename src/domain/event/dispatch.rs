@@ -296,8 +296,19 @@ pub struct Ground {
     pub tree: bool,
     /// Whether HEAD is the member's branch.
     pub on_branch: bool,
-    /// Whether the branch's tree equals the integration tip's: nothing to land.
-    pub no_change: bool,
+    /// The tip together with an integration tip that it does not stand on: what is judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Merge>,
+}
+
+/// A member's work on an integration tip that it does not stand on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Merge {
+    /// The merge of both.
+    Commit(CommitId),
+    /// It conflicts in these paths; at most 50.
+    Conflict(Vec<String>),
 }
 
 /// What a suite's report said.

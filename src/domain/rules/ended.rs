@@ -4,10 +4,10 @@ use super::draft::Draft;
 use super::{conditions, gate, member, operator, start, stop, suite, verdict};
 use crate::domain::config::Profile;
 use crate::domain::event::{
-    DispatchExited, DispatchUnhealthy, Exit, GatesPlanned, IssueDone, IssueUnblocked,
+    DispatchExited, DispatchUnhealthy, Exit, GatesPlanned, IssueDone, IssueUnblocked, Merge,
     ProfileSuspended, Role, StopReason, Tree, TreeKept, TreeRemoved, Verdict, WorkRescued,
 };
-use crate::domain::ids::{BatchId, DispatchId, Unit};
+use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::domain::state::{Dispatch, IssueStatus, LOSSES_AGAIN};
 
 /// How often a dispatch that ended through nobody's fault is planned again, in a row.
@@ -181,12 +181,28 @@ fn looks_done(draft: &mut Draft<'_>, batch: &BatchId, dispatch: &Dispatch, exit:
     let ground = exit.and_then(|e| e.ground.clone());
     let tip = ground.as_ref().and_then(|g| g.tip.clone());
     let Some((tip, ground)) = tip.zip(ground) else { return };
+    let rescue = ground.dirty || !ground.on_branch;
+    judge(draft, batch, &issue, ground.merged.unwrap_or(Merge::Commit(tip)), rescue);
+}
+
+/// What was gated is what lands: the gates see the work on the integration tip, and work that
+/// conflicts with it leaves.
+pub(super) fn judge(
+    draft: &mut Draft<'_>,
+    batch: &BatchId,
+    issue: &IssueId,
+    work: Merge,
+    rescue: bool,
+) {
+    let tip = match work {
+        Merge::Commit(tip) => tip,
+        Merge::Conflict(paths) => return member::conflicts(draft, batch, issue, &paths),
+    };
     let gates = draft.state.batch(batch).and_then(|b| b.pinned.as_ref());
     let gates = gates.map_or_else(Vec::new, |p| p.gates.iter().map(|g| g.id.clone()).collect());
-    let rescue = ground.dirty || !ground.on_branch;
-    let (batch, member) = (batch.clone(), issue);
-    draft.push(GatesPlanned { batch: batch.clone(), member: member.clone(), tip, gates, rescue });
-    gate::go_on(draft, &batch, &member);
+    let (id, member) = (batch.clone(), issue.clone());
+    draft.push(GatesPlanned { batch: id, member, tip, gates, rescue });
+    gate::go_on(draft, batch, issue);
 }
 
 fn issue_ended(draft: &mut Draft<'_>, dispatch: &Dispatch, verdict: Verdict, exit: Option<&Exit>) {

@@ -57,17 +57,20 @@ pub(super) fn landing(draft: &mut Draft<'_>, id: &BatchId, issue: &IssueId, resu
     match result {
         LandResult::Landed(commit) => landed(draft, id, issue, commit.clone(), Landed::Landed),
         LandResult::AlreadyLanded => landed(draft, id, issue, parent, Landed::AlreadyLanded),
-        LandResult::Conflict(paths) => {
-            let conflicts = paths.iter().take(50).cloned().collect();
-            leave_with(draft, id, issue, "landing-conflict", false, |evidence| {
-                evidence.conflicts = conflicts;
-            });
-        }
+        LandResult::Conflict(paths) => conflicts(draft, id, issue, paths),
         LandResult::Moved(commit) if *commit != parent => {
             plan_landing(draft, &batch, issue, tip, commit.clone());
         }
         LandResult::Moved(_) => {}
     }
+}
+
+/// A member's work cannot go onto the integration tip.
+pub(super) fn conflicts(draft: &mut Draft<'_>, id: &BatchId, issue: &IssueId, paths: &[String]) {
+    let conflicts = paths.iter().take(50).cloned().collect();
+    leave_with(draft, id, issue, "landing-conflict", false, |evidence| {
+        evidence.conflicts = conflicts;
+    });
 }
 
 /// A member's work is on the integration branch; the batch moves on.
@@ -204,8 +207,9 @@ fn resume_first(draft: &mut Draft<'_>, id: &BatchId) {
 /// What the batch does after a member was resolved; only an eviction asks the threshold.
 pub(super) fn next_move(draft: &mut Draft<'_>, id: &BatchId, evicted: bool) {
     let Some(batch) = draft.batch(id) else { return };
-    if batch.is_over() || batch.status == BatchStatus::Dissolving {
-        return;
+    let waits = matches!(batch.status, BatchStatus::Dissolving | BatchStatus::Rebasing);
+    if batch.is_over() || waits {
+        return; // a rebase makes the move when it ends
     }
     let about = batch.block.as_ref().map(|b| b.member.clone());
     if about.is_some_and(|member| member.is_none() || member != batch.current) {

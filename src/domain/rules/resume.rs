@@ -74,13 +74,6 @@ fn resume_batch(
     let kind = block.reason.split(':').next().unwrap_or_default();
     match kind {
         "gate-inconclusive" => recheck(draft, batch, block, asked),
-        "gate-baseline-red" => {
-            let base = moved(batch, block, base)?;
-            draft.push(asked);
-            back(draft, id, block);
-            rebase(draft, batch, &base);
-            Ok(())
-        }
         "agent-unkillable" => {
             let alive = draft.state.dispatches_in(batch).any(|d| d.stop.is_some());
             if alive {
@@ -91,16 +84,16 @@ fn resume_batch(
             back(draft, id, block);
             Ok(())
         }
-        "suite-unattributed" | "suite-unreadable" => {
+        "gate-baseline-red" | "suite-unattributed" => {
             draft.push(asked);
             back(draft, id, block);
-            let onto = base.filter(|b| batch.base_commit.as_ref() != Some(*b));
-            if let Some(onto) = onto.filter(|_| kind == "suite-unattributed") {
-                rebase(draft, batch, onto);
+            if let Some(base) = base {
+                rebase(draft, id, base);
             }
             Ok(())
         }
-        "base-checkout-dirty"
+        "suite-unreadable"
+        | "base-checkout-dirty"
         | "reconcile-error"
         | "adopted"
         | "repaired"
@@ -123,6 +116,11 @@ fn resume_batch(
 fn back(draft: &mut Draft<'_>, id: &BatchId, block: &BatchBlock) {
     draft.push(BatchResumed { batch: id.clone(), reason: block.reason.clone() });
     stop::conclude_batch(draft, id);
+    catch_up(draft, id);
+}
+
+/// The move that a batch missed while it was blocked or rebased, if it did.
+pub(super) fn catch_up(draft: &mut Draft<'_>, id: &BatchId) {
     let Some(batch) = draft.batch(id) else { return };
     let moves =
         matches!(batch.status, BatchStatus::Forming | BatchStatus::Ready | BatchStatus::Executing);
@@ -133,35 +131,12 @@ fn back(draft: &mut Draft<'_>, id: &BatchId, block: &BatchBlock) {
     }
 }
 
-/// The base's new place, if it has moved since; without that a resume would change nothing.
-fn moved(batch: &Batch, block: &BatchBlock, base: Option<&CommitId>) -> Result<CommitId, Refusal> {
-    match base {
-        Some(base) if batch.base_commit.as_ref() != Some(base) => Ok(base.clone()),
-        _ => {
-            let name = batch.unit();
-            let message =
-                format!("{name} is blocked on {} and its base has not moved since", block.reason);
-            let logs = block.dispatch.map_or_else(String::new, |d| {
-                format!(" (see: sched logs {})", d.to_string().get(..8).unwrap_or_default())
-            });
-            let branch = batch.pinned.as_ref().map_or("the base", |p| p.base.as_str());
-            let again = match &batch.issue {
-                Some(issue) => format!("sched resume --issue {issue}"),
-                None => format!("sched resume --batch {}", batch.id),
-            };
-            Err(Refusal::refused(message)
-                .detail(format!("the integration tip itself fails the gate{logs}"))
-                .remedy(format!("fix {branch}, then:  {again}")))
-        }
-    }
-}
-
-fn rebase(draft: &mut Draft<'_>, batch: &Batch, onto: &CommitId) {
-    let Some(from) = batch.base_commit.clone() else { return };
-    let attempt = batch.rebases + 1;
-    let (id, onto) = (batch.id.clone(), onto.clone());
-    if draft.state.batch(&id).is_some_and(|b| b.status != BatchStatus::Executing) {
-        draft.push(BatchRebasing { batch: id, from, onto, attempt });
+/// What was judged on a base that has moved since is judged again on that.
+fn rebase(draft: &mut Draft<'_>, id: &BatchId, base: &CommitId) {
+    let Some(batch) = draft.batch(id) else { return };
+    let from = batch.base_commit.clone().filter(|from| from != base);
+    if let Some(from) = from.filter(|_| batch.status.may_become(BatchStatus::Rebasing)) {
+        draft.push(BatchRebasing { batch: batch.id, from, onto: base.clone(), attempt: 0 });
     }
 }
 

@@ -1,9 +1,9 @@
 //! Shipping: batches of one base, one at a time.
 
 use super::draft::Draft;
-use super::{member, start};
+use super::{ended, member, resume, start};
 use crate::domain::event::{
-    BatchRebased, BatchRebasing, BatchShipping, BatchValidating, RebasedMember, ShipMode,
+    BatchRebased, BatchRebasing, BatchShipping, BatchValidating, Merge, RebasedMember, ShipMode,
     SuiteResult,
 };
 use crate::domain::fact::{RebaseResult, Seen, ShipResult};
@@ -83,27 +83,30 @@ fn rebase(draft: &mut Draft<'_>, batch: &Batch, onto: &CommitId) {
     draft.push(BatchRebasing { batch: id, from, onto, attempt });
 }
 
-/// A rebase was tried: what was rebased is validated again.
+/// A rebase was tried: what was rebased is validated again, or judged again where its members
+/// are still at work.
 pub(super) fn rebased(draft: &mut Draft<'_>, id: &BatchId, result: &RebaseResult) {
     let Some(batch) = draft.batch(id).filter(|b| b.status == BatchStatus::Rebasing) else {
         return;
     };
-    let Some((_, onto)) = batch.rebasing.clone() else { return };
+    let Some(rebasing) = batch.rebasing.clone() else { return };
     match result {
-        RebaseResult::Rebased(tip, commits) => {
+        RebaseResult::Rebased { tip, landed, judged } => {
             let moved = |(member, commit): &(_, _)| RebasedMember {
                 member: Clone::clone(member),
                 commit: Clone::clone(commit),
             };
-            let members = commits.iter().map(moved).collect();
+            let members = landed.iter().map(moved).collect();
             let (batch_id, tip) = (id.clone(), tip.clone());
             draft.push(BatchRebased {
                 batch: batch_id.clone(),
-                base_commit: onto,
+                base_commit: rebasing.onto,
                 tip: tip.clone(),
                 members,
             });
-            if batch.pinned.as_ref().is_some_and(|p| p.suite.is_some()) {
+            if rebasing.executing {
+                judge_again(draft, id, judged.as_ref());
+            } else if batch.pinned.as_ref().is_some_and(|p| p.suite.is_some()) {
                 draft.push(BatchValidating { batch: batch_id, commit: tip });
             } else {
                 member::validated(draft, id, tip, SuiteResult::None);
@@ -118,6 +121,16 @@ pub(super) fn rebased(draft: &mut Draft<'_>, id: &BatchId, result: &RebaseResult
             let detail = format!("the integration branch was moved to {commit} by somebody else");
             member::block(draft, id, "reconcile-error", None, None, Some(detail));
         }
+    }
+}
+
+/// The member whose gate was red on the old base is judged on the new one, unless it left
+/// meanwhile.
+fn judge_again(draft: &mut Draft<'_>, id: &BatchId, judged: Option<&Merge>) {
+    resume::catch_up(draft, id);
+    let Some(batch) = draft.batch(id) else { return };
+    if let Some(((member, _), work)) = batch.judged().zip(judged) {
+        ended::judge(draft, id, &member.issue, work.clone(), false);
     }
 }
 

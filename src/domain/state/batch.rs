@@ -81,21 +81,22 @@ impl BatchStatus {
         )
     }
 
-    /// Whether the edge exists (4-batches.md, "Status machines"). `validating → rebasing` is what
-    /// `resume` of `suite-unattributed` does when the base has moved.
+    /// Whether the edge exists (4-batches.md, "Status machines"). `validating → rebasing` and
+    /// `executing → rebasing → executing` are what `resume` of `suite-unattributed` and of
+    /// `gate-baseline-red` do when the base has moved.
     pub const fn may_become(self, to: BatchStatus) -> bool {
         use BatchStatus as S;
         match (self, to) {
             (S::Forming, S::Ready)
             | (S::Ready, S::Executing)
-            | (S::Executing, S::Validating | S::Shipping)
+            | (S::Executing, S::Validating | S::Shipping | S::Rebasing)
             | (S::Validating, S::Reviewing | S::Shipping | S::Attributing | S::Rebasing)
             | (S::Attributing, S::Fixing | S::Evicting)
             | (S::Fixing | S::Evicting, S::Validating)
             | (S::Reviewing, S::Shipping)
             | (S::Shipping, S::AwaitingMerge | S::Merged | S::Rebasing)
             | (S::AwaitingMerge, S::Merged | S::Rebasing)
-            | (S::Rebasing, S::Validating | S::Shipping)
+            | (S::Rebasing, S::Executing | S::Validating | S::Shipping)
             | (S::Merged, S::Done)
             | (S::Dissolving, S::Dissolved) => true,
             (from, S::Dissolving | S::Dissolved) => from.may_dissolve(),
@@ -240,6 +241,17 @@ pub struct Baseline {
     pub green: bool,
 }
 
+/// A rebase that is owed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rebasing {
+    /// The old base.
+    pub from: CommitId,
+    /// The new base.
+    pub onto: CommitId,
+    /// Whether the batch's members are still at work: it goes back to that.
+    pub executing: bool,
+}
+
 /// A tree that exists and must be removed one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeRecord {
@@ -292,11 +304,11 @@ pub struct Batch {
     pub lane: bool,
     /// The move of the base branch that is owed: from, to.
     pub shipping: Option<(CommitId, CommitId)>,
-    /// The rebase that is owed: from, onto.
-    pub rebasing: Option<(CommitId, CommitId)>,
-    /// How often it was rebased.
+    /// The rebase that is owed.
+    pub rebasing: Option<Rebasing>,
+    /// How often it was rebased because its base moved while it shipped.
     pub rebases: u32,
-    /// Where a resumed batch goes back to after a rebase.
+    /// Its trees, by path.
     pub trees: BTreeMap<String, TreeRecord>,
     /// How its attempts to remove trees went.
     pub reclaim: Tally,
@@ -337,6 +349,12 @@ impl Batch {
     /// The member whose turn it is.
     pub fn current(&self) -> Option<&Member> {
         self.member(self.current.as_ref()?)
+    }
+
+    /// The member under judgement.
+    pub fn judged(&self) -> Option<(&Member, &Judging)> {
+        let member = self.current().filter(|m| m.outcome.is_none())?;
+        Some((member, member.judging.as_ref()?))
     }
 
     /// Whether nothing more happens to it, except cleaning up.

@@ -131,6 +131,8 @@ pub struct RebaseRequest {
     pub tip: CommitId,
     /// Each landed member with the branch's tip after it, in order.
     pub landed: Vec<(IssueId, CommitId)>,
+    /// The tip of the member that is being judged: it is merged with the new tip.
+    pub judged: Option<CommitId>,
 }
 
 /// The base branch is to move.

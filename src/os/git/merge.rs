@@ -5,6 +5,7 @@
 
 use super::commit::{Commit, Person};
 use super::run::Launcher;
+use crate::domain::event::Merge;
 use crate::domain::ids::CommitId;
 use crate::domain::time::Timestamp;
 use crate::engine::ports::git::GitError;
@@ -19,6 +20,9 @@ const PINNED: &[&str] = &[
     "merge.default=text",
     "core.attributesFile=/dev/null",
 ];
+
+/// How many paths in conflict are told.
+const CONFLICTS: usize = 50;
 
 /// What a merge gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +46,32 @@ impl Launcher {
             encoding: None,
             message: b"base\n".to_vec(),
         })
+    }
+
+    /// A member's work on an integration tip that it does not stand on; `None` when it does. The
+    /// merge gets the tip's date, so it has one possible id.
+    pub(super) fn onto(&self, work: &CommitId, tip: &CommitId) -> Result<Option<Merge>, GitError> {
+        if self.reaches(&tip.0, &work.0)? == Some(true) {
+            return Ok(None);
+        }
+        let tree = match self.merge(None, tip, work)? {
+            Merged::Tree(tree) => tree,
+            Merged::Conflict(mut paths) => {
+                paths.truncate(CONFLICTS);
+                return Ok(Some(Merge::Conflict(paths)));
+            }
+        };
+        let date = self.commit(tip)?.committer.date;
+        let author = Person { date, ..Person::sched(Timestamp::default()) };
+        let merge = Commit {
+            tree,
+            parents: vec![work.clone(), tip.clone()],
+            committer: author.clone(),
+            author,
+            encoding: None,
+            message: format!("Merge the integration tip {}\n", tip.short()).into_bytes(),
+        };
+        Ok(Some(Merge::Commit(self.make_commit(&merge)?)))
     }
 
     /// Merges two commits; with `base`, as if that were their merge base.

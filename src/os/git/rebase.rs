@@ -9,6 +9,7 @@ use super::commit::Commit;
 use super::merge::Merged;
 use super::refs::{Swap, branch_ref};
 use super::run::Launcher;
+use crate::domain::event::Merge;
 use crate::domain::fact::{FoundLanding, RebaseResult};
 use crate::domain::ids::{BatchId, CommitId, IssueId};
 use crate::engine::ports::git::{GitError, RebaseRequest};
@@ -50,8 +51,12 @@ impl Launcher {
         tip: CommitId,
         landed: Vec<(IssueId, CommitId)>,
     ) -> Result<RebaseResult, GitError> {
+        let judged = match &request.judged {
+            Some(work) => Some(self.onto(work, &tip)?.unwrap_or(Merge::Commit(work.clone()))),
+            None => None,
+        };
         match self.swap(&branch_ref(&request.branch), &tip, Some(&request.tip))? {
-            Swap::Done => Ok(RebaseResult::Rebased(tip, landed)),
+            Swap::Done => Ok(RebaseResult::Rebased { tip, landed, judged }),
             Swap::Lost(Some(now)) => Ok(RebaseResult::Moved(now)),
             Swap::Lost(None) => Err(GitError::Missing { name: branch_ref(&request.branch) }),
         }

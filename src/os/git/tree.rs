@@ -86,19 +86,17 @@ impl Launcher {
     ) -> Result<Ground, GitError> {
         let name = branch_ref(branch);
         let tip = self.resolve(&name)?;
-        let (commits, no_change) = match &tip {
+        let (commits, merged) = match &tip {
             Some(tip) => {
                 let call = self.git("rev-list").args(["--count", &tip.0, "--not", &integration.0]);
-                let count = call.line()?.parse().unwrap_or(0);
-                let tree = |commit: &CommitId| self.object(&commit.0, "tree");
-                (count, tree(tip)? == tree(integration)?)
+                (call.line()?.parse().unwrap_or(0), self.onto(tip, integration)?)
             }
-            None => (0, false),
+            None => (0, None),
         };
         let place = super::place::entry(Path::new(path))
             .map_err(|e| GitError::System { path: path.to_owned(), message: e.to_string() })?;
         let mut ground =
-            Ground { tip, commits, dirty: false, tree: false, on_branch: false, no_change };
+            Ground { tip, commits, dirty: false, tree: false, on_branch: false, merged };
         if let Standing::Whole(tree) = self.standing(&place)? {
             ground.tree = true;
             ground.dirty = self.is_dirty(&tree, Some(Duration::from_secs(10)))?;

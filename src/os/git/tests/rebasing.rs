@@ -1,7 +1,7 @@
 //! Rebasing landed commits onto a base that somebody moved.
 
 use super::Fixture;
-use crate::domain::event::Landing;
+use crate::domain::event::{Landing, Merge};
 use crate::domain::fact::{LandResult, RebaseResult};
 use crate::domain::ids::CommitId;
 use crate::engine::ports::git::{Git, GitError, RebaseRequest};
@@ -27,12 +27,12 @@ fn ready(landing: Landing, files: [&str; 2], moved: &[(&str, &str)]) -> (Fixture
     let tip = f.at(BRANCH);
     let onto = f.commit("main", moved);
     let branch = BRANCH.to_owned();
-    (f, RebaseRequest { branch, from, onto, tip, landed })
+    (f, RebaseRequest { branch, from, onto, tip, landed, judged: None })
 }
 
 fn rebased(f: &Fixture, request: &RebaseRequest) -> (CommitId, Vec<CommitId>) {
     match f.git.rebase(request) {
-        Ok(RebaseResult::Rebased(tip, landed)) => {
+        Ok(RebaseResult::Rebased { tip, landed, .. }) => {
             let issues: Vec<&str> = landed.iter().map(|(issue, _)| issue.as_str()).collect();
             assert_eq!(issues, ["101", "102"]);
             (tip, landed.into_iter().map(|(_, commit)| commit).collect())
@@ -88,6 +88,47 @@ fn a_change_that_the_new_base_has_stays_as_an_empty_landing() {
     let (_, landed) = rebased(&f, &request);
     assert_eq!(f.run(["diff", &request.onto.0, &landed[0].0]), "");
     assert_ne!(landed[0], request.onto);
+}
+
+/// What became of the judged work.
+fn judged(f: &Fixture, request: &RebaseRequest) -> Option<Merge> {
+    match f.git.rebase(request) {
+        Ok(RebaseResult::Rebased { judged, .. }) => judged,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn judged_work_is_merged_with_the_new_tip_always_into_the_same_commit() {
+    let (f, mut request) = ready(Landing::Squash, ["c", "d"], &[("e", "e\n")]);
+    f.run(["branch", "103", &request.tip.0]);
+    let work = f.commit("103", &[("f", "f\n")]);
+    request.judged = Some(work.clone());
+    let Some(Merge::Commit(merged)) = judged(&f, &request) else { panic!() };
+    let tip = f.at(BRANCH);
+    assert_eq!(f.run(["show", "-s", "--format=%P", &merged.0]), format!("{work} {tip}"));
+    assert_eq!(f.run(["diff", "--name-only", &tip.0, &merged.0]), "f");
+    assert_eq!(judged(&f, &request), Some(Merge::Commit(merged)), "asked again");
+    assert_eq!(f.at("103"), work, "the member's branch is its own");
+}
+
+#[test]
+fn judged_work_that_conflicts_with_the_new_tip_is_told_with_its_paths() {
+    let (f, mut request) = ready(Landing::Squash, ["c", "d"], &[("e", "e\n")]);
+    f.run(["branch", "103", &request.tip.0]);
+    request.judged = Some(f.commit("103", &[("e", "mine\n")]));
+    assert_eq!(judged(&f, &request), Some(Merge::Conflict(vec!["e".into()])));
+    assert_ne!(f.at(BRANCH), request.tip, "the landed commits moved all the same");
+}
+
+#[test]
+fn judged_work_that_stands_on_the_tip_is_taken_as_it_is() {
+    let (f, mut request) = ready(Landing::Squash, ["c", "d"], &[("e", "e\n")]);
+    request.onto = request.from.clone();
+    f.run(["branch", "103", &request.tip.0]);
+    let work = f.commit("103", &[("f", "f\n")]);
+    request.judged = Some(work.clone());
+    assert_eq!(judged(&f, &request), Some(Merge::Commit(work)));
 }
 
 #[test]

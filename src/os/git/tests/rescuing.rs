@@ -1,7 +1,7 @@
 //! Rescue of unsaved work, cleaning and removal of trees, and what the ground shows.
 
 use super::{Fixture, TIME, read, write};
-use crate::domain::event::Ground;
+use crate::domain::event::{Ground, Merge};
 use crate::engine::ports::Seen;
 use crate::engine::ports::git::{Git, RescueRequest};
 use std::ffi::OsStr;
@@ -54,12 +54,12 @@ impl Member {
 fn the_ground_shows_commits_dirt_and_where_head_is() {
     let m = member();
     let clean = m.ground();
-    assert!(clean.tree && clean.on_branch && clean.no_change && !clean.dirty);
+    assert!(clean.tree && clean.on_branch && !clean.dirty);
     assert_eq!(clean.commits, 0);
     let tip = m.commit("w");
     write(&m.place.join("untracked"), "x");
     let ground = m.ground();
-    assert!(ground.dirty && !ground.no_change && ground.on_branch);
+    assert!(ground.dirty && ground.on_branch && ground.merged.is_none());
     assert_eq!((ground.commits, ground.tip), (1, Some(tip.as_str().into())));
     m.run(&["checkout", "--quiet", "--detach"]);
     assert!(!m.ground().on_branch);
@@ -68,6 +68,18 @@ fn the_ground_shows_commits_dirt_and_where_head_is() {
     assert!(!gone.tree && !gone.dirty && gone.commits == 1);
     m.f.run(["update-ref", "-d", "refs/heads/sched/b1/1-101"]);
     assert_eq!(m.ground().tip, None);
+}
+
+#[test]
+fn the_ground_of_a_branch_that_does_not_stand_on_the_tip_shows_the_merge_of_both() {
+    let m = member();
+    let work = m.commit("w");
+    let tip = m.f.commit("main", &[("elsewhere", "x\n")]);
+    let ground = m.ground();
+    let Some(Merge::Commit(merged)) = ground.merged else { panic!("{ground:?}") };
+    assert_eq!(ground.commits, 1);
+    assert_eq!(m.f.run(["show", "-s", "--format=%P", &merged.0]), format!("{work} {tip}"));
+    assert_eq!(m.f.at("sched/b1/1-101").0, work, "the branch stays where it is");
 }
 
 #[test]
