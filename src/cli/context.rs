@@ -7,13 +7,14 @@ use crate::domain::event::Writer;
 use crate::domain::fact::TickSeen;
 use crate::domain::ids::DispatchId;
 use crate::engine::Session;
-use crate::engine::ports::Seen;
 use crate::engine::ports::git::{Git, Repository};
+use crate::engine::ports::{Clock, Seen};
 use crate::engine::tick::World;
 use crate::journal::line::sha256_hex;
 use crate::journal::{FileLock, TICK_LOCK, place};
 use crate::os::git::GitCommand;
 use crate::os::{SystemClock, SystemProcesses, SystemRuns, installed_program};
+use crate::projection::Rest;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,14 +77,21 @@ impl Context {
         )
     }
 
+    /// The state directory, without links and relative parts.
+    ///
+    /// # Errors
+    /// As [`Context::state_dir`].
+    pub fn absolute_dir(&self) -> Result<PathBuf, CliError> {
+        let dir = self.state_dir()?;
+        Ok(dir.canonicalize().unwrap_or(dir))
+    }
+
     /// Opens the journal and its state.
     ///
     /// # Errors
     /// [`CliError`] when there is none, or it is damaged.
     pub fn session(&self, role: Writer) -> Result<Session<'_>, CliError> {
-        let dir = self.state_dir()?;
-        let absolute = dir.canonicalize().unwrap_or(dir);
-        let mut session = Session::open(&absolute, &self.clock, role)?;
+        let mut session = Session::open(&self.absolute_dir()?, &self.clock, role)?;
         let wait = std::env::var("SCHED_TEST_LOCK_WAIT_MS").ok().and_then(|ms| ms.parse().ok());
         session.lock_wait = wait.map_or(session.lock_wait, std::time::Duration::from_millis);
         Ok(session)
@@ -134,9 +142,8 @@ impl Surroundings {
     /// What stands in the configuration file and on the disk now.
     pub fn seen(&self, session: &Session<'_>) -> TickSeen {
         let config = self.config.as_deref().and_then(|path| read_config(path, session));
-        let free = fs4::available_space(session.dir()).ok();
-        let least = session.state.config().min_free();
-        TickSeen { config, last_tick: self.last_tick, disk_low: free.filter(|free| *free < least) }
+        let disk_low = too_little(&session.dir(), session.state.config().min_free());
+        TickSeen { config, last_tick: self.last_tick, disk_low }
     }
 
     /// Runs something with this world.
@@ -150,6 +157,19 @@ impl Surroundings {
             told_to_leave: &move || told.load(Ordering::Relaxed),
         })
     }
+}
+
+/// What is free on the disk, where that is less than it should be.
+fn too_little(dir: &Path, least: u64) -> Option<u64> {
+    fs4::available_space(dir).ok().filter(|free| *free < least)
+}
+
+/// Whether what a note says of the place, the configuration and the disk still holds.
+pub fn still_rests(rest: &Rest, dir: &Path) -> bool {
+    let config = || std::fs::read(&rest.config).ok();
+    place::place(dir).is_ok_and(|place| place == rest.place)
+        && config().is_some_and(|text| sha256_hex(&text) == rest.digest)
+        && too_little(dir, rest.min_free).is_none()
 }
 
 /// Git for a repository, found in the recorded `PATH`; every child holds the lock.
@@ -241,13 +261,13 @@ pub fn last_tick(dir: &Path) -> Option<crate::domain::time::Timestamp> {
 /// # Errors
 /// [`CliError`] when the lock file cannot be used.
 pub fn tick_lock(
-    session: &Session<'_>,
+    dir: &Path,
+    clock: &dyn Clock,
     wait: std::time::Duration,
 ) -> Result<Option<FileLock>, CliError> {
     let us = std::process::id();
-    let now = session.clock().now();
-    let holder = format!("sched tick (pid {us}, since {})", now.wall);
-    match FileLock::take(&session.dir().join(TICK_LOCK), wait, &holder) {
+    let holder = format!("sched tick (pid {us}, since {})", clock.now().wall);
+    match FileLock::take(&dir.join(TICK_LOCK), wait, &holder) {
         Ok(lock) => Ok(Some(lock)),
         Err(crate::journal::JournalError::Locked { .. }) => Ok(None),
         Err(error) => Err(error.into()),

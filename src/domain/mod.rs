@@ -17,5 +17,5 @@ pub mod state;
 pub mod time;
 
 pub use apply::{apply, fold};
-pub use owed::{owed, wants};
+pub use owed::{owed, rests, wants};
 pub use rules::decide;

@@ -83,6 +83,16 @@ fn land(state: &State, batch: &Batch) -> Option<Effect> {
     })))
 }
 
+/// Whether nothing can happen until the journal, the configuration or the disk changes.
+pub fn rests(state: &State, now: &Now) -> bool {
+    let health = &state.health;
+    health.spawn.is_none()
+        && health.conditions.is_empty()
+        && state.is_at_rest()
+        && owed(state, now).is_empty()
+        && wants(state, now).is_empty()
+}
+
 /// What the engine should look at, each once.
 pub fn wants(state: &State, now: &Now) -> Vec<Probe> {
     let mut probes = BTreeSet::new();

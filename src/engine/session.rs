@@ -11,7 +11,7 @@ use crate::domain::ids::{IssueId, JournalId};
 use crate::domain::rules::{Ids, decide, named_in};
 use crate::domain::state::{Settled, State};
 use crate::journal::{Journal, JournalError, Locked, Position, Repair, place};
-use crate::projection::Projection;
+use crate::projection::{Projection, Rest};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uuid::Uuid;
@@ -233,6 +233,13 @@ impl<'a> Session<'a> {
     /// What is remembered of an issue that left the working state.
     pub fn settled(&self, issue: &IssueId) -> Option<Settled> {
         self.state.settled.get(issue).cloned().or_else(|| self.projection.settled(issue))
+    }
+
+    /// Leaves the note that nothing can happen for now; best effort.
+    pub fn note_rest(&self) {
+        if let Some(rest) = Rest::of(&self.state, &self.position) {
+            rest.write(self.journal.dir());
+        }
     }
 
     /// Remembers the state for the next command; best effort.

@@ -12,7 +12,7 @@ use crate::crash;
 use crate::domain::effect::{Effect, Probe};
 use crate::domain::event::Event;
 use crate::domain::fact::{Fact, Input, TickSeen};
-use crate::domain::{owed, wants};
+use crate::domain::{owed, rests, wants};
 use std::collections::BTreeSet;
 
 /// The world as a tick needs it.
@@ -64,6 +64,9 @@ pub fn tick(session: &mut Session<'_>, world: &World<'_>) -> Result<Report, Engi
     }
     crash::point("tick-quiet");
     session.save();
+    if rests(&session.state, &session.clock().now()) {
+        session.note_rest();
+    }
     Ok(report)
 }
 

@@ -1,9 +1,13 @@
 //! `projection.sqlite`: a cache. Nothing here is needed for correctness: when it does not match
 //! the journal it is thrown away, and failing to update it is never an error.
 
+mod rest;
+
+pub use rest::Rest;
+
 use crate::domain::ids::IssueId;
 use crate::domain::state::{Settled, State};
-use crate::journal::{Journal, Position};
+use crate::journal::{Journal, Position, disk};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,7 +35,8 @@ impl Projection {
 
     fn open(&self, write: bool) -> Option<Connection> {
         let flags = if write {
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+            drop(disk::open_or_create(&self.path).ok()?); // SQLite would make it readable to all
+            OpenFlags::SQLITE_OPEN_READ_WRITE
         } else {
             OpenFlags::SQLITE_OPEN_READ_ONLY
         };

@@ -53,3 +53,90 @@ fn an_interval_must_be_a_duration() {
     let environment = TestEnvironment::initialized();
     snapshot("run_interval", &environment.sched(&["run", "--interval", "abc"]));
 }
+
+/// A scheduler at rest, noted by a tick; the note in its bytes.
+fn at_rest() -> (TestEnvironment, Vec<u8>) {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["tick"]);
+    let note = std::fs::read(environment.state("rest.json")).unwrap();
+    (environment, note)
+}
+
+#[test]
+fn a_tick_over_a_scheduler_at_rest_reads_no_state() {
+    let (environment, _) = at_rest();
+    std::fs::write(environment.state("projection.sqlite"), "not a database").unwrap();
+    let said = environment.sched(&["tick", "--json"]);
+    let said: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((&said["busy"], &said["lines"]), (&false.into(), &serde_json::json!([])));
+    let kept = std::fs::read(environment.state("projection.sqlite")).unwrap();
+    assert_eq!(kept, b"not a database", "nothing looked for a checkpoint");
+}
+
+#[test]
+fn a_note_of_rest_ends_with_the_next_entry() {
+    let (environment, note) = at_rest();
+    environment.sched(&["pause"]);
+    let said = environment.sched(&["tick", "--json"]);
+    assert!(said.stdout.contains("\"seq\":3"), "{}", said.text());
+    assert_ne!(std::fs::read(environment.state("rest.json")).unwrap(), note);
+}
+
+#[test]
+fn a_changed_configuration_is_applied_in_spite_of_a_note_of_rest() {
+    let (environment, _) = at_rest();
+    environment.configure("[scheduler]\nmax_slots = 3\n");
+    let said = environment.sched(&["tick", "--json"]).text();
+    assert!(said.contains("config-applied"), "{said}");
+}
+
+#[test]
+fn a_note_that_cannot_be_read_or_is_of_another_journal_is_not_believed() {
+    let (environment, note) = at_rest();
+    let end = note.len() - 1;
+    for wrong in [&b""[..], b"{}", &note[..end], b"\xff"] {
+        std::fs::write(environment.state("rest.json"), wrong).unwrap();
+        assert_eq!(environment.sched(&["tick"]).text(), "exit 0\n");
+        assert_eq!(std::fs::read(environment.state("rest.json")).unwrap(), note, "made anew");
+    }
+    let (other, _) = at_rest();
+    std::fs::write(other.state("rest.json"), &note).unwrap();
+    assert_eq!(other.sched(&["tick"]).text(), "exit 0\n");
+    assert_ne!(std::fs::read(other.state("rest.json")).unwrap(), note);
+}
+
+#[test]
+fn a_copy_of_a_scheduler_at_rest_is_noticed_in_spite_of_its_note() {
+    let (environment, _) = at_rest();
+    let (from, to) = (environment.state(""), environment.path("copy"));
+    let copy = std::process::Command::new("cp").arg("-a").arg(&from).arg(&to).status().unwrap();
+    assert!(copy.success());
+    let dir = to.to_str().unwrap();
+    environment.sched(&["--state-dir", dir, "tick"]);
+    let journal = std::fs::read_to_string(to.join("journal.jsonl")).unwrap();
+    assert!(journal.contains("journal-adopted"), "{journal}");
+}
+
+#[test]
+fn damage_is_refused_in_spite_of_a_note_of_rest() {
+    let (environment, _) = at_rest();
+    let path = environment.state("journal.jsonl");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let end = bytes.len();
+    bytes[end - 10] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(environment.sched(&["tick"]).code, 5);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(environment.sched(&["tick"]).code, 5);
+}
+
+#[test]
+fn files_of_the_state_directory_are_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (environment, _) = at_rest();
+    for entry in std::fs::read_dir(environment.state("")).unwrap().map(Result::unwrap) {
+        let meta = entry.metadata().unwrap();
+        let expected = if meta.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(meta.permissions().mode() & 0o777, expected, "{:?}", entry.file_name());
+    }
+}

@@ -1,12 +1,13 @@
 //! `sched tick`: one pass until quiet.
 
-use crate::cli::context::{Context, Surroundings, last_tick, tick_lock};
+use crate::cli::context::{Context, Surroundings, last_tick, still_rests, tick_lock};
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose};
 use crate::domain::event::Writer;
 use crate::engine::Session;
 use crate::engine::tick::{Report, tick};
-use crate::journal::{FileLock, TICK_LOCK};
+use crate::journal::{FileLock, Journal, Position, TICK_LOCK};
+use crate::projection::Rest;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,12 +18,31 @@ const STUCK: Duration = Duration::from_secs(60);
 
 pub(super) fn run(context: &Context) -> Result<u8, CliError> {
     context.refuse_inside("tick")?;
+    if let Some(head) = nothing_to_do(context)? {
+        return say(context, &head, &Report::default()).map(|()| 0);
+    }
     let mut session = context.session(Writer::Tick)?;
     let Some(report) = locked_tick(context, &mut session, BRIEFLY)? else {
         return busy(context, &session);
     };
-    say(context, &session, &report)?;
+    say(context, session.position(), &report)?;
     Ok(u8::from(!report.later.is_empty()))
+}
+
+/// The head of a journal over which a tick has nothing to do, as an earlier one noted.
+fn nothing_to_do(context: &Context) -> Result<Option<Position>, CliError> {
+    if context.global.config.is_some() {
+        return Ok(None);
+    }
+    let dir = context.absolute_dir()?;
+    // whatever is wrong with the journal is said by the tick that reads it
+    let Ok(journal) = Journal::open(&dir) else { return Ok(None) };
+    let Some(rest) = Rest::read(&journal).filter(|rest| still_rests(rest, &dir)) else {
+        return Ok(None);
+    };
+    let Some(_lock) = tick_lock(&dir, &context.clock, Duration::ZERO)? else { return Ok(None) };
+    let grown = journal.length()? != rest.position.offset; // meanwhile
+    Ok((!grown).then_some(rest.position))
 }
 
 /// Ticks under `tick.lock`. `None`: somebody else ticks.
@@ -35,7 +55,7 @@ pub fn locked_tick(
     wait: Duration,
 ) -> Result<Option<Report>, CliError> {
     let before = last_tick(&session.dir());
-    let Some(lock) = tick_lock(session, wait)? else { return Ok(None) };
+    let Some(lock) = tick_lock(&session.dir(), session.clock(), wait)? else { return Ok(None) };
     let around = Surroundings::of(session, &context.global, Some(&lock)).after(before);
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         // without the handler a signal ends the tick at once, which is safe too
@@ -64,12 +84,12 @@ fn busy(context: &Context, session: &Session<'_>) -> Result<u8, CliError> {
         .remedy("see what it does, end that process, then:  sched tick"))
 }
 
-fn say(context: &Context, session: &Session<'_>, report: &Report) -> Result<(), CliError> {
+fn say(context: &Context, head: &Position, report: &Report) -> Result<(), CliError> {
     if context.global.json {
         return output::json(&serde_json::json!({
             "schema": "sched.tick/v1",
             "busy": false,
-            "head": {"seq": session.state.head.seq, "hash": session.state.head.hash},
+            "head": {"seq": head.seq, "hash": head.hash},
             "lines": report.lines,
             "later": report.later,
         }));
