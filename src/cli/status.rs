@@ -6,7 +6,7 @@ use super::errors::CliError;
 use super::output;
 use super::prose::short;
 use crate::domain::effect::Effect;
-use crate::domain::event::{EvictionKind, Writer};
+use crate::domain::event::{EvictionKind, Role, Writer};
 use crate::domain::ids::{CommitId, DispatchId, IssueId, SlotId, Unit};
 use crate::domain::owed;
 use crate::domain::rules::{threshold, waiting_for};
@@ -59,7 +59,7 @@ struct IssueRow {
     status: IssueStatus,
     batch: Option<String>,
     deps: Vec<IssueId>,
-    requested_tier: Option<crate::domain::event::Tier>,
+    requested_tier: crate::domain::event::Tier,
     attempts: u32,
     reason: Option<String>,
     branch: Option<String>,
@@ -204,15 +204,17 @@ fn slot(state: &State, id: SlotId, unit: &Unit) -> SlotRow {
 fn issue_row(state: &State, issue: &Issue) -> IssueRow {
     let batch = issue.batch.as_ref().and_then(|b| state.batch(b));
     let member = batch.and_then(|b| b.member(&issue.id));
-    let attempts = member.map_or(issue.tally.attempts, |m| m.tally.attempts);
+    let unit = batch.map_or_else(|| issue.unit(), |b| b.member_unit(&issue.id));
+    let agent = state.dispatches_of(&unit).find(|d| d.plan.role == Role::Agent);
+    let counted = member.map_or(issue.tally.attempts, |m| m.tally.attempts);
     let blocked = issue.block.as_ref().map(|b| b.reason.clone());
     IssueRow {
         id: issue.id.clone(),
         status: issue.status,
         batch: batch.filter(|b| b.issue.is_none()).map(|b| b.id.to_string()),
         deps: issue.deps.clone(),
-        requested_tier: issue.tier,
-        attempts,
+        requested_tier: issue.requested_tier(),
+        attempts: agent.map_or(counted, |d| d.plan.attempt),
         reason: blocked.or_else(|| issue.reason.clone()),
         branch: issue.branch.clone(),
     }

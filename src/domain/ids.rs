@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 use uuid::Uuid;
 
@@ -227,6 +228,29 @@ fn not_a_unit(text: &str) -> InvalidId {
     }
 }
 
+/// Reads what is written as a text, without a copy of the text.
+pub(super) fn from_text<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: FromStr<Err: fmt::Display>,
+{
+    struct Text<T>(PhantomData<T>);
+
+    impl<T: FromStr<Err: fmt::Display>> serde::de::Visitor<'_> for Text<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a text")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+            text.parse().map_err(E::custom)
+        }
+    }
+
+    deserializer.deserialize_str(Text(PhantomData))
+}
+
 impl Serialize for Unit {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -235,8 +259,7 @@ impl Serialize for Unit {
 
 impl<'de> Deserialize<'de> for Unit {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        from_text(deserializer)
     }
 }
 

@@ -4,7 +4,7 @@
 //! which stands still while the machine sleeps and starts anew at each boot. Bounds between two
 //! moments of one boot compare `up`; across boots they compare the wall clock ([`Stamp::elapsed`]).
 
-use super::ids::BootId;
+use super::ids::{BootId, from_text};
 use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,8 +70,7 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        from_text(deserializer)
     }
 }
 

@@ -8,7 +8,6 @@ use crate::domain::event::{By, Entry, Event, VERSION};
 use crate::domain::time::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use uuid::Uuid;
 
 /// The hash before the first line.
@@ -28,10 +27,8 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 
 /// Bytes as lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}"); // writing to a string cannot fail
-        out
-    })
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Why a line is not the entry that belongs there.

@@ -46,7 +46,7 @@ fn the_document_has_exactly_the_shape_that_programs_read() {
     assert_eq!(keys(&document["head"]), ["at", "hash", "seq"]);
     assert_eq!(document["paused"], true);
     let issue = json!({"id": "101", "status": "queued", "batch": "b1", "deps": [],
-        "requested_tier": null, "attempts": 0, "reason": null, "branch": null});
+        "requested_tier": "mid", "attempts": 0, "reason": null, "branch": null});
     assert_eq!(document["issues"][0], issue);
     let batch = json!({"id": "b1", "status": "ready", "mode": "serial",
         "members": ["101", "102"], "current": null, "landed": [], "evictions": [],

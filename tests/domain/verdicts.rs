@@ -110,3 +110,12 @@ fn a_suite_that_is_red_or_cannot_be_read_blames_nobody() {
         assert!(line.ends_with(&format!("batch-blocked:{reason}")), "{line}");
     }
 }
+
+#[test]
+fn the_attempts_of_an_issue_are_told_when_it_has_ended_too() {
+    let mut w = World::new(JOB);
+    w.given(enqueue(None, &[("1", &[])]));
+    w.tick();
+    w.run("issue:1", done("t1"));
+    assert_eq!(w.issue("1").tally.attempts, 1);
+}

@@ -209,7 +209,7 @@ fn end_issue(
     issue.block = None;
     // what ended is shown by its outcome; the rest stands in the journal
     issue.prompt = None;
-    issue.tally = Tally::default();
+    issue.tally = Tally { attempts: issue.tally.attempts, ..Tally::default() };
     issue.evidence = crate::domain::event::Evidence::default();
     let unit = issue.unit();
     if !state.ended.contains(&unit) {

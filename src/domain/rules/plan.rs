@@ -75,7 +75,7 @@ fn agent_of(
     let name = batch.map_or(issue.profile(), |b| profile_of(&config, b, issue)).to_owned();
     let Some(profile) = config.profile(&name).cloned() else { return };
     let slot = free_slot(&draft.state);
-    let tier = issue.tier.unwrap_or(Tier::Mid);
+    let tier = issue.requested_tier();
     let mut plan = blank(draft, unit, Role::Agent, millis(profile.timeout));
     plan.slot = slot;
     plan.attempt = attempts + 1;

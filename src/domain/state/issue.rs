@@ -255,6 +255,11 @@ impl Issue {
         self.title.as_deref().unwrap_or(self.id.as_str())
     }
 
+    /// The tier that was asked for, or the one in the middle.
+    pub fn requested_tier(&self) -> Tier {
+        self.tier.unwrap_or(Tier::Mid)
+    }
+
     /// The profile's name.
     pub fn profile(&self) -> &str {
         self.profile.as_deref().unwrap_or("agent")
