@@ -81,8 +81,9 @@ fn prompt(state: &State, plan: &DispatchPlanned, profile: &Profile, issue: &Issu
         ));
     } else if member.is_some_and(|m| m.tally.attempts > 0) {
         text.push_str(&format!(
-            "\n\nThis is a takeover: an earlier run ended without finishing. Its work is on branch \
-             {branch} in {worktree}.\n"
+            "\n\nThis is a takeover: an earlier run ended without finishing. Its commits are on \
+             branch {branch} in {worktree}; files that it had not committed, if there were any, \
+             are on a ref below refs/sched/rescue.\n"
         ));
     }
     text

@@ -41,6 +41,22 @@ fn a_reboot_under_an_agent_costs_no_attempt() {
 }
 
 #[test]
+fn unsaved_work_of_a_killed_agent_is_rescued_before_the_next_one_has_its_tree() {
+    let once = "test -e \"$HOME/once\" || { touch \"$HOME/once\"; echo precious >unsaved; \
+                git checkout -q -b elsewhere; kill -9 $$; }";
+    let bench = Bench::new(&format!("{once}; {WORKS}"), GATE);
+    bench.ok(&["enqueue", "--issues", "good"]);
+    bench.settle(&[]);
+    bench.check("rescued");
+    assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
+    assert_eq!(bench.git(&["ls-tree", "--name-only", "main"]), "sched.toml\nwork-good\n");
+    let rescued = bench.git(&["for-each-ref", "--format=%(refname)", "refs/sched/rescue"]);
+    let unsaved = format!("{}:unsaved", rescued.lines().next().unwrap());
+    assert_eq!(bench.git(&["show", &unsaved]), "precious\n");
+    assert!(bench.ok(&["log"]).contains("rescue"));
+}
+
+#[test]
 fn a_member_stopped_before_its_batch_starts_does_not_stop_the_others() {
     let bench = Bench::new(WORKS, GATE);
     bench.ok(&["enqueue", "--batch", "b1", "--issues", "gone,good"]);

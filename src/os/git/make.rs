@@ -3,7 +3,7 @@
 //! | what is there | then |
 //! |---|---|
 //! | nothing | made: with its branch, where that is absent; on it, where it exists |
-//! | a tree of ours | used; a check tree is put at its commit and cleaned |
+//! | a tree of ours | used, on its branch or commit; unsaved work in it is rescued first |
 //! | half-made | removed and made again |
 //! | ours without a registration | registered again, then used: it may hold work |
 //! | anything else | an error of the member's own path; never repaired, never removed |
@@ -53,7 +53,7 @@ impl Launcher {
                 if *exact {
                     self.exactly(request, &tree, branch, commit)
                 } else {
-                    self.fit(&tree, branch)
+                    self.fit(request, &tree, branch, commit)
                 }
             }
             Tree::Check { path, commit } => {
@@ -120,22 +120,29 @@ impl Launcher {
         }
     }
 
-    /// A tree for an agent: as it is. One that is clean and was left detached at or behind its
-    /// branch is put on the branch again, so that commits go where they are looked for.
-    fn fit(&self, tree: &Registration, branch: &str) -> Result<MadeTree, TreeError> {
+    /// A tree for an agent: on its branch, with nothing unsaved in it. What an earlier run left
+    /// there goes to a rescue ref first.
+    fn fit(
+        &self,
+        request: &TreeRequest,
+        tree: &Registration,
+        branch: &str,
+        start: &CommitId,
+    ) -> Result<MadeTree, TreeError> {
         let name = branch_ref(branch);
         self.drop_stale_lock(tree);
-        let Some(tip) = self.resolve(&name)? else { return Ok(MadeTree::default()) };
-        let head = self.head(tree)?;
-        let detached = head.name.is_none();
-        let behind = match &head.commit {
-            Some(commit) => self.reaches(&commit.0, &tip.0)? == Some(true),
-            None => false,
-        };
-        if detached && behind && !self.is_dirty(tree, None)? {
-            self.in_tree(tree, "checkout").arg(branch).arg("--").unbounded().bytes()?;
+        let on_it = self.head(tree)?.name.as_ref() == Some(&name);
+        let absent = self.resolve(&name)?.is_none();
+        if on_it && !absent && !self.is_dirty(tree, None)? {
+            return Ok(MadeTree::default());
         }
-        Ok(MadeTree::default())
+        let path = tree.path.to_string_lossy();
+        let rescue = self.rescue(&rescue_of(request, &path, Some(branch)))?;
+        if absent {
+            self.swap(&name, start, None)?;
+        }
+        self.put_back(tree, branch, false)?;
+        Ok(MadeTree { rescue })
     }
 
     /// A tree for a gate: HEAD is the pinned commit and nothing differs from it. What is in the

@@ -20,6 +20,7 @@ fn a_member_tree_is_made_with_its_branch_and_used_again_as_it_is() {
     assert_eq!(f.run_in(place.as_ref(), ["symbolic-ref", "HEAD"]), format!("refs/heads/{BRANCH}"));
     assert_eq!(f.at(BRANCH), main);
     write(&Path::new(&place).join("a"), "agent's\n");
+    f.run_in(place.as_ref(), ["commit", "--quiet", "--all", "-m", "work"]);
     assert_eq!(f.git.make_tree(&request), Ok(MadeTree::default()));
     assert_eq!(read(&Path::new(&place).join("a")), "agent's\n");
     assert_eq!(f.operators_own(), before);
@@ -166,16 +167,39 @@ fn an_exact_tree_is_at_its_commit_with_nothing_else_in_it() {
 }
 
 #[test]
-fn an_agents_tree_left_detached_at_its_branch_is_put_on_it_again() {
+fn an_agents_tree_is_put_on_its_branch_again_whatever_was_left_checked_out() {
+    let left: [&[&str]; 3] = [
+        &["checkout", "--quiet", "--detach"],
+        &["checkout", "--quiet", "-b", "own"],
+        &["update-ref", "-d", &format!("refs/heads/{BRANCH}")],
+    ];
+    for command in left {
+        let f = Fixture::new();
+        f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
+        let place = f.root().join("b1/1-101");
+        f.run_in(&place, command);
+        f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
+        assert_eq!(f.run_in(&place, ["symbolic-ref", "--short", "HEAD"]), BRANCH);
+        assert_eq!(f.at(BRANCH), f.at("main"));
+        assert_eq!(f.run_in(&place, ["status", "--porcelain"]), "");
+    }
+}
+
+#[test]
+fn unsaved_work_is_on_a_rescue_ref_before_a_tree_is_used_again() {
     let f = Fixture::new();
-    f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
+    let request = f.member(&f.at("main"), false);
+    f.git.make_tree(&request).unwrap();
     let place = f.root().join("b1/1-101");
     f.run_in(&place, ["checkout", "--quiet", "--detach"]);
-    f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
-    assert_eq!(f.run_in(&place, ["symbolic-ref", "--short", "HEAD"]), BRANCH);
-    f.run_in(&place, ["checkout", "--quiet", "-b", "own"]);
-    f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
-    assert_eq!(f.run_in(&place, ["symbolic-ref", "--short", "HEAD"]), "own");
+    f.run_in(&place, ["commit", "--quiet", "--allow-empty", "-m", "loose"]);
+    let loose = f.run_in(&place, ["rev-parse", "HEAD"]);
+    write(&place.join("precious"), "hours of work");
+    let rescue = f.git.make_tree(&request).unwrap().rescue.unwrap();
+    assert_eq!(f.show(&format!("{rescue}:precious")), "hours of work");
+    assert!(f.run(["rev-list", &rescue]).contains(&loose));
+    assert_eq!(f.run_in(&place, ["status", "--porcelain"]), "");
+    assert_eq!(f.git.make_tree(&request).unwrap().rescue, None, "nothing is left to rescue");
 }
 
 #[test]
@@ -216,7 +240,7 @@ fn a_tree_that_lost_its_registration_keeps_its_files() {
     let place = f.root().join("b1/1-101");
     write(&place.join("a"), "unsaved\n");
     fs::remove_dir_all(f.repo().join(".git/worktrees/1-101")).unwrap();
-    assert_eq!(f.git.make_tree(&request), Ok(MadeTree::default()));
-    assert_eq!(f.run_in(&place, ["status", "--porcelain"]), " M a");
+    let rescue = f.git.make_tree(&request).unwrap().rescue.unwrap();
+    assert_eq!(f.show(&format!("{rescue}:a")), "unsaved");
     assert_eq!(f.run_in(&place, ["symbolic-ref", "--short", "HEAD"]), BRANCH);
 }
