@@ -276,7 +276,8 @@ pub fn attention(state: &State) -> Vec<AttentionRow> {
     }
     for (profile, suspended) in &state.health.profiles {
         let message = format!("profile `{profile}` cannot be executed: {}", suspended.reason);
-        rows.push(row("scheduler", "host-fault", message, "sched doctor"));
+        // lifted by itself when the program is found; at once by this
+        rows.push(row("scheduler", "host-fault", message, "sched resume"));
     }
     if state.health.spawn.is_some() {
         let message = "supervisors do not come up; trials go on".to_owned();
@@ -287,6 +288,14 @@ pub fn attention(state: &State) -> Vec<AttentionRow> {
             let unit = if subject.is_empty() { "scheduler" } else { subject };
             rows.push(row(unit, code, condition.message.clone(), "sched doctor"));
         }
+    }
+    let config = state.config();
+    let queued = state.issues.values().filter(|i| i.status == IssueStatus::Queued);
+    for issue in queued.filter(|i| config.profile(i.profile()).is_none()) {
+        let (unit, code) =
+            (issue.unit().to_string(), format!("profile-missing:{}", issue.profile()));
+        let message = format!("its profile `{}` is not configured", issue.profile());
+        rows.push(row(&unit, &code, message, &format!("sched abandon --issue {}", issue.id)));
     }
     rows.extend(state.issues.values().filter_map(|issue| blocked_issue(issue)));
     rows.extend(state.batches.values().filter_map(|batch| blocked_batch(batch)));

@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
             offset: repair.position.offset,
             bytes: repair.bytes,
             sha256: repair.sha256.clone(),
-            units: named_in(&repair.text, &state),
+            units: named_in(&repair.text, repair.missing, &state),
         };
         let input = Input::Command(Command::Repaired(repaired));
         let events = decide(&state, &input, &now, &mut Ids::new(Uuid::now_v7()))?;

@@ -37,6 +37,8 @@ pub struct Repair {
     /// What was given up here, now and by repairs that did not end, to find out which units it
     /// named.
     pub text: String,
+    /// Whether more was acknowledged than that text holds.
+    pub missing: bool,
     journal: Journal,
     _lock: FileLock,
 }
@@ -81,8 +83,14 @@ impl Repair {
         }
         let sha256 = keep(&journal, position.offset)?;
         let text = quarantined(dir, position.offset)?;
+        let lines = text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        let missing = match journal.head()? {
+            Head::At(acknowledged) => acknowledged.seq > position.seq + lines,
+            Head::Unreadable => true,
+            Head::Absent => false,
+        };
         crate::crash::point("repair-kept");
-        Ok(Self { position, bytes, sha256, text, journal, _lock: lock })
+        Ok(Self { position, bytes, sha256, text, missing, journal, _lock: lock })
     }
 
     /// Writes the entry that says what was given up in its place, cuts what is behind it, and

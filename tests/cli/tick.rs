@@ -140,3 +140,45 @@ fn files_of_the_state_directory_are_the_owners_alone() {
         assert_eq!(meta.permissions().mode() & 0o777, expected, "{:?}", entry.file_name());
     }
 }
+
+/// What `run --until-idle` says, and what `status` says a person has to do.
+fn left_to_a_person(environment: &TestEnvironment) -> Vec<(String, String)> {
+    let said = environment.sched(&["run", "--until-idle", "--interval", "100ms"]);
+    assert_eq!(said.code, 1, "{}", said.text());
+    let status = environment.json(&["status", "--json"]);
+    let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
+    let rows = status["attention"].as_array().unwrap().iter();
+    rows.map(|row| (text(row, "code"), text(row, "remedy"))).collect()
+}
+
+#[test]
+fn run_ends_with_1_when_the_agents_program_is_missing() {
+    let environment = TestEnvironment::initialized();
+    std::fs::remove_file(environment.path("bin/agent")).unwrap();
+    environment.sched(&["enqueue", "--issues", "1"]);
+    let expected = [("host-fault".to_owned(), "sched resume".to_owned())];
+    assert_eq!(left_to_a_person(&environment), expected);
+    let waiting = &environment.json(&["status", "--json"])["waiting"][0];
+    assert_eq!((&waiting["unit"], &waiting["for"]), (&"issue:1".into(), &"profile:agent".into()));
+    environment.agent("agent", "echo 1 >one; git add one; git commit -qm one");
+    assert_eq!(environment.sched(&["run", "--until-idle"]).code, 0, "the program is found again");
+}
+
+#[test]
+fn run_ends_with_1_when_paused_work_is_queued() {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["pause"]);
+    environment.sched(&["enqueue", "--issues", "1"]);
+    let expected = [("paused".to_owned(), "sched resume".to_owned())];
+    assert_eq!(left_to_a_person(&environment), expected);
+}
+
+#[test]
+fn run_ends_with_1_when_a_queued_issues_profile_is_not_configured_any_more() {
+    let environment = TestEnvironment::initialized();
+    environment.configure("[profile.x]\ncommand = [\"true\"]\n");
+    environment.sched(&["enqueue", "--issues", "1", "--profile", "x"]);
+    environment.configure("");
+    let expected = [("profile-missing:x".to_owned(), "sched abandon --issue 1".to_owned())];
+    assert_eq!(left_to_a_person(&environment), expected);
+}

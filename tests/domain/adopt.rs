@@ -4,6 +4,7 @@ use crate::world::*;
 use sched::domain::command::Command;
 use sched::domain::event::{JournalRepaired, Place};
 use sched::domain::ids::JournalId;
+use sched::domain::rules::named_in;
 use uuid::Uuid;
 
 fn adopt(inode: u64, insist: bool) -> Command {
@@ -71,4 +72,33 @@ fn work_that_ends_well_is_done_although_its_issue_was_cut() {
     assert_eq!(w.issue_status("7"), "blocked");
     let line = w.end("issue:7", code(0));
     assert_eq!(line, "issue-unblocked:7 dispatch-exited:done slot-released issue-done:7");
+}
+
+#[test]
+fn a_repair_holds_back_what_the_damaged_text_names_by_its_dispatch_and_what_is_open() {
+    let mut w = World::new(JOB);
+    w.given(enqueue(None, &[("1", &[]), ("2", &[])]));
+    w.tick();
+    let dispatch = w.start("issue:1");
+    let open = w.open("issue:1").to_string();
+    assert_eq!(dispatch, "dispatch-started");
+    let units = |text: &str, missing| {
+        named_in(text, missing, &w.state).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(units(&format!("…\"dispatch\":\"{open}\"…"), false), ["issue:1", "issue:2"]);
+    assert_eq!(units("", false), ["issue:1", "issue:2"], "their ends may be what was given up");
+}
+
+#[test]
+fn a_repair_that_lost_more_than_it_can_read_holds_back_all_that_is_unfinished() {
+    let mut w =
+        World::new("[scheduler]\nmax_slots = 1\n[agent]\ncommand = [\"x\"]\nworkdir = \"none\"\n");
+    w.given(enqueue(None, &[("1", &[]), ("2", &[]), ("3", &[])]));
+    w.tick();
+    w.run("issue:1", done("t"));
+    let units = |missing| {
+        named_in("", missing, &w.state).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(units(false), ["issue:2"], "it has an open dispatch");
+    assert_eq!(units(true), ["issue:2", "issue:3"]);
 }

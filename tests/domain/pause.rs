@@ -3,6 +3,7 @@
 use crate::world::*;
 use sched::domain::command::Command;
 use sched::domain::fact::{Fact, TickSeen};
+use sched::domain::rules::{is_held, needs, waiting_for};
 
 #[test]
 fn a_pause_supersedes_what_has_not_started_and_tasks_go_on() {
@@ -139,4 +140,32 @@ fn a_long_silence_is_said_when_there_was_something_to_do() {
     let seen = late(&w);
     w.wait(400);
     assert_eq!(w.given(Fact::Tick(seen)), "tick-gap dispatch-planned:agent");
+}
+
+#[test]
+fn what_waits_for_a_profile_says_which() {
+    let named = |w: &World, id: &str| waiting_for(&w.state, &w.issue(id));
+    let mut w = World::batch("", &["1", "2"]);
+    w.run("batch:b1/1", no_program());
+    assert_eq!(named(&w, "1").as_deref(), Some("profile:agent"));
+    assert_eq!(named(&w, "2").as_deref(), Some("batch:b1"));
+
+    let mut w = World::new("[agent]\ncommand = [\"x\"]\n[profile.x]\ncommand = [\"x\"]\n");
+    let mut command = enqueue(None, &[("7", &[])]);
+    if let Command::Enqueue(work) = &mut command {
+        work.issues[0].profile = Some("x".into());
+    }
+    w.given(command);
+    w.configure("[agent]\ncommand = [\"x\"]\n");
+    assert_eq!(named(&w, "7").as_deref(), Some("profile:x"));
+}
+
+#[test]
+fn a_need_that_only_a_person_can_have_filled_is_held() {
+    let held = |w: &World| needs(&w.state, &w.now).iter().all(|need| is_held(&w.state, need));
+    let mut w = jobs();
+    w.given(enqueue(None, &[("9", &[])]));
+    assert!(!held(&w), "a slot will be free");
+    w.given(pause());
+    assert!(held(&w));
 }

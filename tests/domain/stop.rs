@@ -1,7 +1,7 @@
 //! Stopping: timeouts, escalation, stronger reasons, operators.
 
 use crate::world::*;
-use sched::domain::fact::Fact;
+use sched::domain::fact::{Fact, LandResult};
 
 fn working() -> World {
     let mut w = World::batch("", &["1", "2", "3"]);
@@ -216,4 +216,70 @@ fn a_stopped_batch_leaves_those_alone_who_left_it_and_were_queued_again() {
     w.given(requeue("1"));
     w.given(stop(batch("b1")));
     assert_eq!((w.issue_status("1"), w.issue_status("2")), ("queued", "stopped"));
+}
+
+/// A stand-alone issue that has landed and whose suite is red, or runs.
+fn landed_alone(suite: Option<sched::domain::event::Exit>) -> World {
+    let mut w = World::new(SUITE);
+    w.given(enqueue(None, &[("7", &[])]));
+    w.base("c0");
+    w.made("7@1");
+    w.run("issue:7", done("t1"));
+    w.land_in("7@1", "7", LandResult::Landed("c1".into()));
+    assert_eq!(w.issue_status("7"), "landed");
+    match suite {
+        Some(exit) => w.run("issue:7", exit),
+        None => w.start("issue:7"),
+    };
+    w
+}
+
+#[test]
+fn a_stand_alone_issue_ends_by_the_operators_word_although_it_has_landed() {
+    let mut w = landed_alone(Some(failed()));
+    let line = w.given(stop(issue("7")));
+    let expected = "operator-acted unit-stopping batch-dissolved:operator member-requeued:7 \
+         issue-stopped:7";
+    assert_eq!(line, expected);
+    let mut w = landed_alone(Some(failed()));
+    let line = w.given(abandon(issue("7")));
+    assert!(line.ends_with("issue-failed:7:abandoned"), "{line}");
+}
+
+#[test]
+fn a_stand_alone_issue_whose_suite_runs_ends_when_that_is_gone() {
+    let mut w = landed_alone(None);
+    let line = w.given(stop(issue("7")));
+    assert_eq!(line, "operator-acted unit-stopping stop-requested:operator");
+    let line = w.end("issue:7", killed());
+    assert!(line.starts_with("dispatch-exited:stopped batch-dissolved:operator"), "{line}");
+    assert_eq!(w.issue_status("7"), "stopped");
+}
+
+#[test]
+fn nothing_is_ended_while_its_base_is_being_moved() {
+    let mut w = World::batch("", &["1"]);
+    w.through("1", "c1");
+    w.base("c0");
+    for command in [stop(batch("b1")), abandon(batch("b1"))] {
+        assert!(w.refused(command).contains("being moved onto its base"));
+    }
+    let mut w = World::new("");
+    w.given(enqueue(None, &[("7", &[])]));
+    w.base("c0");
+    w.made("7@1");
+    w.run("issue:7", done("t1"));
+    w.land_in("7@1", "7", LandResult::Landed("c1".into()));
+    w.base("c0");
+    for command in [stop(issue("7")), abandon(issue("7"))] {
+        assert!(w.refused(command).contains("being moved onto its base"));
+    }
+}
+
+#[test]
+fn a_second_stop_of_a_batch_is_told_that_it_is_being_stopped() {
+    let mut w = working();
+    w.given(stop(batch("b1")));
+    assert!(w.refused(stop(batch("b1"))).contains("being stopped already"));
+    assert!(w.refused(abandon(batch("b1"))).contains("being stopped already"));
 }

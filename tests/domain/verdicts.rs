@@ -79,6 +79,20 @@ fn a_missing_program_suspends_the_profile_and_costs_nobody_an_attempt() {
 }
 
 #[test]
+fn a_profile_that_names_another_program_is_tried_again_at_once() {
+    for (config, restored) in [
+        ("[agent]\ncommand = [\"other\"]\n", true),
+        ("[agent]\ncommand = [\"missing\"]\ntimeout = \"5m\"\n", false),
+        ("[agent]\ncommand = [\"x\"]\n[agent.tier.strong]\ncommand = [\"missing\"]\n", false),
+    ] {
+        let mut w = World::batch("[agent]\ncommand = [\"missing\"]\n", &["1", "2"]);
+        w.run("batch:b1/1", no_program());
+        let expected = if restored { "config-applied profile-restored" } else { "config-applied" };
+        assert_eq!(w.configure(config), expected);
+    }
+}
+
+#[test]
 fn an_end_after_our_stop_is_stopped_whatever_it_looks_like() {
     for exit in [done("t1"), no_program(), no_tree(true), never_ran(), killed()] {
         let mut w = World::batch("", &["1", "2"]);

@@ -5,8 +5,8 @@ use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose, status};
 use crate::domain::event::Writer;
-use crate::domain::rules::next_due;
-use crate::domain::{owed, wants};
+use crate::domain::owed;
+use crate::domain::rules::{is_held, needs, next_due};
 use crate::engine::Session;
 use crate::journal::Position;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -29,7 +29,8 @@ pub(super) fn run(context: &Context, until_idle: bool, interval: &str) -> Result
     let mut session = context.session(Writer::Tick)?;
     let mut said = session.position().clone();
     loop {
-        locked_tick(context, &mut session, Duration::from_millis(100))?;
+        let ticked = locked_tick(context, &mut session, Duration::from_millis(100))?.is_some();
+        let quiet = ticked && !session.has_grown();
         session.refresh()?;
         said = say_new(context, &session, &said)?;
         let signal = told.load(Ordering::Relaxed);
@@ -38,7 +39,7 @@ pub(super) fn run(context: &Context, until_idle: bool, interval: &str) -> Result
             output::error_line(text, &context.global);
             return Ok(u8::try_from(128 + signal).unwrap_or(130));
         }
-        if until_idle && is_idle(&session) {
+        if until_idle && quiet && is_idle(&session) {
             let attention = status::attention(&session.state);
             if !context.global.json {
                 for row in &attention {
@@ -77,17 +78,15 @@ fn wait(
     Ok(said)
 }
 
-/// Whether nothing runs, nothing is owed, and nothing becomes due by itself.
+/// Whether nothing runs, nothing is owed, and nothing becomes due by itself, right after a tick
+/// that found nothing more to do.
 fn is_idle(session: &Session<'_>) -> bool {
     let now = session.clock().now();
     let state = &session.state;
     state.dispatches.is_empty()
         && owed(state, &now).is_empty()
-        && crate::domain::rules::needs(state, &now).is_empty()
+        && needs(state, &now).iter().all(|need| is_held(state, need))
         && next_due(state, &now).is_none()
-        && wants(state, &now)
-            .iter()
-            .all(|probe| matches!(probe, crate::domain::effect::Probe::Program(_)))
 }
 
 fn say_new(

@@ -115,6 +115,12 @@ impl Profile {
         own.unwrap_or(&self.command)
     }
 
+    /// The programs of all tiers.
+    pub fn programs(&self) -> impl Iterator<Item = &String> {
+        let own = self.tiers.values().filter_map(|tier| tier.command.as_deref());
+        std::iter::once(self.command.as_slice()).chain(own).filter_map(<[String]>::first)
+    }
+
     /// The model at a tier.
     pub fn model(&self, tier: Tier) -> &str {
         let own = self.tiers.get(&tier).and_then(|tier| tier.model.as_deref());

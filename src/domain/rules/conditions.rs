@@ -58,6 +58,23 @@ pub(super) fn readable(draft: &mut Draft<'_>, unit: &Unit) {
     clear(draft, UNREADABLE, &unit.to_string());
 }
 
+/// A suspended profile that no longer names the program which could not be executed is tried
+/// again.
+pub(super) fn programs_changed(draft: &mut Draft<'_>) {
+    let config = draft.state.config();
+    let still = |profile: &str, program: &str| {
+        config.profile(profile).is_some_and(|p| p.programs().any(|named| named == program))
+    };
+    let suspended = draft.state.health.profiles.iter();
+    let changed: Vec<String> = suspended
+        .filter(|(profile, suspension)| !still(profile, &suspension.program))
+        .map(|(profile, _)| profile.clone())
+        .collect();
+    for profile in changed {
+        draft.push(ProfileRestored { profile });
+    }
+}
+
 /// A suspended profile's program was looked for.
 pub(super) fn program(draft: &mut Draft<'_>, profile: &str, found: bool) {
     if found && draft.state.health.profiles.contains_key(profile) {

@@ -34,7 +34,7 @@ pub use bounds::{back_off, dispatch_due, next_due};
 pub use dissolve::threshold;
 pub use draft::{Draft, Ids};
 pub use named::named_in;
-pub use needs::{Need, NeedKind, may_start, needs, waiting_for};
+pub use needs::{Need, NeedKind, is_held, may_start, needs, waiting_for};
 pub use post::may_post;
 pub(in crate::domain) use ship::front;
 

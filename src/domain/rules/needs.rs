@@ -97,17 +97,50 @@ pub fn waiting_for(state: &State, issue: &Issue) -> Option<String> {
             if let Some(batch) = &issue.batch {
                 return Some(format!("batch:{batch}"));
             }
-            if state.health.profiles.contains_key(issue.profile()) {
+            let config = state.config();
+            if is_unusable(state, &config, issue.profile()) {
                 return Some(format!("profile:{}", issue.profile()));
             }
-            let config = state.config();
             if state.health.condition("unreachable", config.base_branch()).is_some() {
                 return Some(format!("branch:{}", config.base_branch()));
             }
             Some(may_start(state).err().unwrap_or("slot").to_owned())
         }
+        IssueStatus::Waiting => member_waits_for(state, issue),
         _ => None,
     }
+}
+
+/// What keeps the current member of a batch from its agent.
+fn member_waits_for(state: &State, issue: &Issue) -> Option<String> {
+    let batch = state.batches.get(issue.batch.as_ref()?)?;
+    let turn = batch.current.as_ref() == Some(&issue.id);
+    if batch.status != BatchStatus::Executing || !turn {
+        return Some(format!("batch:{}", batch.id)).filter(|_| batch.issue.is_none());
+    }
+    if state.dispatches_of(&batch.member_unit(&issue.id)).next().is_some() {
+        return None;
+    }
+    let config = state.config();
+    let profile = profile_of(&config, batch, issue);
+    if is_unusable(state, &config, profile) {
+        return Some(format!("profile:{profile}"));
+    }
+    Some(may_start(state).err().unwrap_or("slot").to_owned())
+}
+
+/// Whether a profile is not configured, or its program cannot be executed.
+fn is_unusable(state: &State, config: &Config, profile: &str) -> bool {
+    config.profile(profile).is_none() || state.health.profiles.contains_key(profile)
+}
+
+/// Whether a need cannot be filled before somebody does something.
+pub fn is_held(state: &State, need: &Need) -> bool {
+    let unreachable = || {
+        let starts = matches!(need.kind, NeedKind::StartBatch(_) | NeedKind::StartIssue(_));
+        starts && state.health.condition("unreachable", state.config().base_branch()).is_some()
+    };
+    need.takes_slot() && (may_start(state).is_err() || unreachable())
 }
 
 /// The first dependency that is not satisfied; those inside `batch` have to be landed only.

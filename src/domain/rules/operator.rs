@@ -70,10 +70,18 @@ fn over(what: &str, id: &dyn std::fmt::Display, status: &str) -> Refusal {
     Refusal::refused(format!("{what} {id} is {status} already"))
 }
 
-/// Whether a batch's work is on its base: it cannot be taken back, whatever blocks its cleaning up.
-fn has_shipped(batch: &Batch) -> bool {
+/// Refuses to end a batch whose work is on its base, or on the way there: it cannot be taken
+/// back, whatever blocks its cleaning up.
+fn refuse_shipped(batch: &Batch, what: &str, id: &dyn std::fmt::Display) -> Result<(), Refusal> {
     let from = batch.block.as_ref().map_or(batch.status, |block| block.from);
-    from == BatchStatus::Merged
+    if from == BatchStatus::Merged {
+        return Err(over(what, id, BatchStatus::Merged.name()));
+    }
+    if batch.shipping.is_some() {
+        return Err(Refusal::refused(format!("{what} {id} is being moved onto its base just now"))
+            .remedy("see whether it has shipped:  sched status"));
+    }
+    Ok(())
 }
 
 pub(super) fn abandon(
@@ -86,11 +94,9 @@ pub(super) fn abandon(
         Target::Issue(id) => end_one(draft, Verb::Abandon, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
-            if has_shipped(&batch) {
-                return Err(over("batch", id, BatchStatus::Merged.name()));
-            }
+            refuse_shipped(&batch, "batch", id)?;
             if !batch.status.may_dissolve() || batch.stopping.is_some() {
-                return Err(over("batch", id, batch.status.name()));
+                return Err(over("batch", id, ends_as(&batch)));
             }
             acted(draft, Verb::Abandon, unit, reason);
             dissolve::dissolve(draft, &batch, "operator");
@@ -98,6 +104,12 @@ pub(super) fn abandon(
             Ok(())
         }
     }
+}
+
+/// What an operator is told of a batch that is ending or has ended.
+fn ends_as(batch: &Batch) -> &'static str {
+    let under_way = batch.stopping.is_some() && !batch.is_over();
+    if under_way { "being stopped" } else { batch.status.name() }
 }
 
 /// What was being stopped for a weaker reason is now stopped for this one.
@@ -117,11 +129,9 @@ pub(super) fn stop(
         Target::Issue(id) => end_one(draft, Verb::Stop, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
-            if has_shipped(&batch) {
-                return Err(over("batch", id, BatchStatus::Merged.name()));
-            }
+            refuse_shipped(&batch, "batch", id)?;
             if batch.is_over() || batch.stopping.is_some() {
-                return Err(over("batch", id, batch.status.name()));
+                return Err(over("batch", id, ends_as(&batch)));
             }
             acted(draft, Verb::Stop, unit.clone(), reason.clone());
             let reason = reason.unwrap_or_else(|| "stopped".into());
@@ -151,8 +161,13 @@ fn end_one(
     if issue.stopping.is_some() || under_way {
         return Err(over("issue", id, "being stopped"));
     }
-    let landed = matches!(issue.status, IssueStatus::Landed | IssueStatus::Shipped);
-    if landed {
+    let alone = issue.batch.as_ref().and_then(|b| draft.batch(b)).filter(|b| b.issue.is_some());
+    if let Some(batch) = &alone {
+        refuse_shipped(batch, "issue", id)?;
+    }
+    // the work of a batch of one is on nothing but its own integration branch
+    let landed = issue.status == IssueStatus::Landed && alone.is_none();
+    if landed || issue.status == IssueStatus::Shipped {
         let message = format!("issue {id} is {} and cannot be taken back", issue.status.name());
         return Err(Refusal::refused(message)
             .detail("reverting a landed member is not available in this version"));
@@ -170,7 +185,7 @@ fn end_one(
     let batch = issue.batch.as_ref().and_then(|b| draft.batch(b));
     let open_member = batch
         .filter(|b| !b.is_over())
-        .filter(|b| b.member(id).is_some_and(|m| m.outcome.is_none()));
+        .filter(|b| b.member(id).is_some_and(|m| m.outcome.is_none()) || b.issue.is_some());
     match open_member {
         Some(batch) => end_member(draft, &batch.id, id, &stopping),
         None => end_issue(draft, id, &stopping),
@@ -185,10 +200,12 @@ pub(super) fn end_member(
     id: &IssueId,
     stopping: &Stopping,
 ) {
-    let resolved =
+    let landed =
         draft.member(batch, id).is_some_and(|m| matches!(m.outcome, Some(Outcome::Landed)));
-    if resolved {
-        return;
+    if landed {
+        let Some(batch) = draft.batch(batch).filter(|b| b.issue.is_some()) else { return };
+        dissolve::dissolved(draft, dissolve::decision(&batch, "operator"));
+        return end_issue(draft, id, stopping);
     }
     let word = if stopping.verb == Verb::Stop { "stopped" } else { "abandoned" };
     member::leave(draft, batch, id, word, true);

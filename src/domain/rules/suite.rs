@@ -32,6 +32,9 @@ pub(super) fn answered(
     if batch.dissolving.is_some() || batch.stopping.is_some() {
         return stop::conclude_batch(draft, id);
     }
+    if let Some(issue) = batch.issue.as_ref().filter(|issue| stop::pending(draft, id, issue)) {
+        return stop::conclude(draft, id, issue);
+    }
     if batch.status != BatchStatus::Validating {
         return;
     }

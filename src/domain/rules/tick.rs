@@ -47,11 +47,16 @@ pub(super) fn config(draft: &mut Draft<'_>, seen: &TickSeen) {
             if !known {
                 let (digest, content) = (digest.clone(), content.clone());
                 draft.push(ConfigApplied { digest, content });
+                conditions::programs_changed(draft);
             }
             conditions::clear(draft, "config-invalid", "");
         }
         Some((_, Err(message))) => {
             let message = format!("the last good configuration stays in force: {message}");
+            let said = draft.state.health.condition("config-invalid", "");
+            if said.is_some_and(|said| said.message != message) {
+                conditions::clear(draft, "config-invalid", ""); // it is another one
+            }
             conditions::raise(draft, "config-invalid", "", Severity::Error, message);
         }
         None => conditions::clear(draft, "config-invalid", ""),
