@@ -1,12 +1,15 @@
 //! Named points at which a test can kill the real program: with `SCHED_CRASH_AT=name` (or
 //! `name:3` for the third time) in its environment the process kills itself there, as `kill -9`
-//! would. Without it a point is one comparison.
+//! would. The points of the journal also know `name@17`: at the entry with that number, whoever
+//! commits it. Without it a point is one comparison.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Every point, in the order in which a dispatch passes them.
 pub const POINTS: &[&str] = &[
+    "journal-torn",
+    "journal-unended",
     "journal-written",
     "journal-synced",
     "journal-acknowledged",
@@ -44,15 +47,24 @@ pub const POINTS: &[&str] = &[
     "repair-cut",
 ];
 
-static WANTED: OnceLock<Option<(String, u32)>> = OnceLock::new();
+/// Which of the times that a point is passed is meant.
+enum When {
+    Time(u32),
+    Entry(u64),
+}
+
+static WANTED: OnceLock<Option<(String, When)>> = OnceLock::new();
 static PASSED: AtomicU32 = AtomicU32::new(0);
 
-fn wanted() -> Option<&'static (String, u32)> {
+fn wanted() -> Option<&'static (String, When)> {
     let read = || {
         let text = std::env::var("SCHED_CRASH_AT").ok()?;
+        if let Some((name, seq)) = text.split_once('@') {
+            return Some((name.to_owned(), When::Entry(seq.parse().ok()?)));
+        }
         match text.split_once(':') {
-            Some((name, count)) => Some((name.to_owned(), count.parse().ok()?)),
-            None => Some((text, 1)),
+            Some((name, count)) => Some((name.to_owned(), When::Time(count.parse().ok()?))),
+            None => Some((text, When::Time(1))),
         }
     };
     WANTED.get_or_init(read).as_ref()
@@ -78,12 +90,42 @@ pub fn without(command: &mut std::process::Command) -> &mut std::process::Comman
 
 /// Dies here when a test asked for it.
 pub fn point(name: &str) {
-    let Some((wanted, count)) = wanted() else { return };
-    if wanted == name && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *count {
-        if !once() {
-            return;
-        }
-        let me = rustix::process::getpid();
-        let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+    if is_due(name, None) {
+        die();
     }
+}
+
+/// Dies here, where the entry `seq` is committed, when a test asked for it.
+pub fn point_at(name: &str, seq: u64) {
+    if is_due(name, Some(seq)) {
+        die();
+    }
+}
+
+/// Dies within the write of the entry `seq`, when a test asked for it: `write` gets as much of
+/// the line as reaches the file.
+pub fn point_inside(line: &[u8], seq: u64, mut write: impl FnMut(&[u8])) {
+    for (name, length) in [("journal-torn", line.len() / 2), ("journal-unended", line.len() - 1)] {
+        if is_due(name, Some(seq)) {
+            write(&line[..length]);
+            die();
+        }
+    }
+}
+
+fn is_due(name: &str, seq: Option<u64>) -> bool {
+    let Some((wanted, when)) = wanted() else { return false };
+    if wanted != name {
+        return false;
+    }
+    let due = match when {
+        When::Time(count) => PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *count,
+        When::Entry(entry) => seq == Some(*entry),
+    };
+    due && once()
+}
+
+fn die() {
+    let me = rustix::process::getpid();
+    let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
 }

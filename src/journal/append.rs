@@ -8,6 +8,7 @@ use super::lock::FileLock;
 use super::open::{self, Journal, Position};
 use super::scan::Rest;
 use super::{ACTIVE, HEAD, LOCK, QUARANTINE, place};
+use crate::crash;
 use crate::domain::event::{By, Entry, Event, HeadUnreadable, TailQuarantined, VERSION};
 use crate::domain::time::Timestamp;
 use std::io;
@@ -94,7 +95,7 @@ impl Locked {
         let (line, hash) = line::encode(&entry, &end.hash).map_err(|over| {
             JournalError::TooLarge { what: over.what, bytes: over.bytes, limit: over.limit }
         })?;
-        self.append(&line, end.offset)?;
+        self.append(&line, &end)?;
         let offset = end.offset + line.len() as u64;
         let position = Position { seq: entry.seq, offset, hash };
         self.acknowledge(&position);
@@ -104,7 +105,11 @@ impl Locked {
     }
 
     /// One write of the whole line, then a sync. An append that failed leaves nothing behind.
-    fn append(&mut self, line: &[u8], offset: u64) -> Result<(), JournalError> {
+    fn append(&mut self, line: &[u8], end: &Position) -> Result<(), JournalError> {
+        let (offset, seq) = (end.offset, end.seq + 1);
+        crash::point_inside(line, seq, |part| {
+            let _ = disk::write_all(self.journal.file(), part, offset);
+        });
         if let Err(source) = disk::write_all(self.journal.file(), line, offset) {
             self.journal.file().truncate(offset).map_err(|e| self.poison(e))?;
             self.journal.file().sync().map_err(|e| self.poison(e))?;
@@ -112,9 +117,9 @@ impl Locked {
             let path = self.journal.path().to_owned();
             return Err(JournalError::NotAppended { path, source });
         }
-        crate::crash::point("journal-written");
+        crash::point_at("journal-written", seq);
         self.sync()?;
-        crate::crash::point("journal-synced");
+        crash::point_at("journal-synced", seq);
         Ok(())
     }
 
@@ -124,7 +129,7 @@ impl Locked {
         if let Some(file) = self.journal.head_file() {
             let _ = head::write(file, &Acknowledged { seq, length, hash });
         }
-        crate::crash::point("journal-acknowledged");
+        crash::point_at("journal-acknowledged", position.seq);
     }
 
     /// Entries behind what `head` says are in doubt: their writer was killed, or its sync failed
