@@ -58,6 +58,10 @@ impl<'a> Session<'a> {
             lock_wait: LOCK_WAIT,
         };
         session.refresh()?;
+        if session.position.seq == 0 {
+            // its maker was killed before it had said that there is one: nothing to build on
+            return Err(JournalError::Missing { dir: dir.to_owned() }.into());
+        }
         Ok(session)
     }
 
@@ -140,7 +144,8 @@ impl<'a> Session<'a> {
         let mut locked = Locked::create(dir, &format!("sched (pid {})", by.pid))?;
         let mut ids = Ids::new(Uuid::now_v7());
         let input = Input::Command(first.clone());
-        let events = decide(&State::default(), &input, &now, &mut ids)?;
+        let mut events = decide(&State::default(), &input, &now, &mut ids)?;
+        events.extend(locked.notices()); // that there is a journal comes first
         locked.commit(by, now.wall, now.wall, Uuid::now_v7(), events)?;
         drop(locked);
         Self::open(dir, clock, Writer::Operator)

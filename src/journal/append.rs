@@ -198,7 +198,9 @@ impl Locked {
         &self.lock
     }
 
-    /// Makes the first entry of a new journal: the file, its directory, its head.
+    /// Makes place for the first entry of a new journal: the file, its directory, its head. What
+    /// is left of one that was killed while it wrote its first entry, which nobody acted on, goes
+    /// to quarantine.
     ///
     /// # Errors
     /// [`JournalError::Exists`] when there is one already, or what makes writing impossible.
@@ -207,13 +209,10 @@ impl Locked {
         let lock = FileLock::take(&dir.join(LOCK), Duration::from_secs(10), holder)?;
         let path = dir.join(ACTIVE);
         let io = |action, source| JournalError::Io { action, path: path.clone(), source };
-        let mut used = false;
-        for path in [&path, &dir.join(HEAD)] {
-            if let Some(file) = open::open_if_there(path)? {
-                used |= DiskFile::len(&file).map_err(|e| io("look at", e))? > 0;
-            }
-        }
-        if used {
+        drop(open::open_if_there(&path)?); // refuses what is no ordinary file
+        if let Some(head) = open::open_if_there(&dir.join(HEAD))?
+            && DiskFile::len(&head).map_err(|e| io("look at the head of", e))? > 0
+        {
             return Err(JournalError::Exists { dir: dir.to_owned() });
         }
         let file = disk::open_or_create(&path).map_err(|e| io("make", e))?;

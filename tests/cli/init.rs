@@ -41,3 +41,25 @@ fn a_state_directory_in_its_own_place_is_not_adopted() {
     let environment = TestEnvironment::initialized();
     snapshot("init_adopt_own", &environment.sched(&["init", "--adopt"]));
 }
+
+#[test]
+fn an_init_that_was_killed_within_its_first_entry_is_done_again_and_nothing_goes_before_it() {
+    let environment = TestEnvironment::new();
+    let killed = environment.sched_with("SCHED_CRASH_AT", "journal-torn", &["init"]);
+    assert_eq!(killed.code, -1, "{}", killed.text());
+    let half = fs::read(environment.state("journal.jsonl")).unwrap();
+    for command in ["tick", "status"] {
+        let said = environment.sched(&[command]);
+        assert_eq!(said.code, 4, "{}", said.text());
+        assert!(said.stderr.contains("there is no journal"), "{}", said.text());
+    }
+    assert_eq!(fs::read(environment.state("journal.jsonl")).unwrap(), half);
+    assert_eq!(environment.sched(&["init"]).code, 0);
+    let text = fs::read_to_string(environment.state("journal.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let types = first["events"].as_array().unwrap().iter().map(|event| event["type"].clone());
+    let types: Vec<_> = types.collect();
+    assert_eq!(types, ["journal-created", "environment-recorded", "tail-quarantined"]);
+    assert_eq!(environment.sched(&["tick"]).code, 0);
+    assert_eq!(environment.sched(&["journal", "verify"]).code, 0);
+}
