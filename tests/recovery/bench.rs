@@ -3,8 +3,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// What every wait gives up after.
@@ -18,10 +20,11 @@ pub const GATE: &str = "test ! -e work-bad || { echo bad; exit 1; }";
 /// One scheduler with a repository of its own.
 pub struct Bench {
     root: tempfile::TempDir,
+    repository: &'static str,
 }
 
 /// What is compared between a disturbed and an undisturbed run.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// Issue, status, reason.
     pub issues: Vec<(String, String, String)>,
@@ -36,7 +39,7 @@ pub struct Outcome {
 impl Bench {
     /// With this agent and this gate.
     pub fn new(agent: &str, gate: &str) -> Self {
-        let bench = Self { root: tempfile::tempdir().unwrap() };
+        let bench = Self::empty("repository");
         fs::create_dir(bench.repository()).unwrap();
         let agent = bench.script("agent", agent);
         let gate = bench.script("gate", gate);
@@ -47,16 +50,26 @@ impl Bench {
              [ship]\nmode = \"merge\"\n"
         );
         fs::write(bench.repository().join("sched.toml"), config).unwrap();
-        bench.git(&["init", "--quiet", "--initial-branch", "main"]);
-        bench.git(&["add", "--all"]);
-        bench.git(&["commit", "--quiet", "--message", "first"]);
+        bench.first_commit("first");
         bench.ok(&["init"]);
         bench
     }
 
+    /// A place of its own, where the repository will be made at this path.
+    pub fn empty(repository: &'static str) -> Self {
+        Self { root: tempfile::tempdir().unwrap(), repository }
+    }
+
+    /// Makes the repository's first commit of all that is in its directory.
+    pub fn first_commit(&self, subject: &str) {
+        self.git(&["init", "--quiet", "--initial-branch", "main"]);
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", subject]);
+    }
+
     /// The repository.
     pub fn repository(&self) -> PathBuf {
-        self.root.path().join("repository")
+        self.root.path().join(self.repository)
     }
 
     /// A path beside the repository.
@@ -64,7 +77,8 @@ impl Bench {
         self.root.path().join(name)
     }
 
-    fn script(&self, name: &str, body: &str) -> PathBuf {
+    /// A script beside the repository, which writes down that it ran.
+    pub fn script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.beside(name);
         let runs = self.beside("runs");
         let text = format!(
@@ -187,7 +201,8 @@ impl Bench {
         assert_eq!(untidy, "", "{what}: the checkout was left with changes");
     }
 
-    /// Processes that belong to this bench and whose command line holds `text`.
+    /// Processes that belong to this bench, by what they were called with or by their
+    /// environment, and whose command line holds `text`.
     pub fn processes(&self, text: &str) -> Vec<i32> {
         let root = self.root.path().to_str().unwrap();
         let numbers = fs::read_dir("/proc")
@@ -195,9 +210,12 @@ impl Bench {
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
         let ours = |pid: &i32| {
             let read = |name: &str| fs::read(Path::new("/proc").join(format!("{pid}/{name}")));
-            let line = read("cmdline").unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            line.contains(root) && line.contains(text)
+            let words = |name: &str| {
+                let bytes = read(name).unwrap_or_default();
+                String::from_utf8_lossy(&bytes).replace('\0', " ")
+            };
+            let line = words("cmdline");
+            line.contains(text) && (line.contains(root) || words("environ").contains(root))
         };
         numbers.filter(ours).collect()
     }
@@ -210,4 +228,24 @@ pub fn signal(number: i32, processes: &[i32]) {
         let pid = rustix::process::Pid::from_raw(*pid).unwrap();
         let _ = rustix::process::kill_process(pid, signal);
     }
+}
+
+/// Does something with each case, several at a time; what failed is said at the end.
+pub fn each<C: Send + std::fmt::Display>(cases: Vec<C>, threads: usize, act: impl Fn(&C) + Sync) {
+    let left = Mutex::new(cases.into_iter());
+    let failed = Mutex::new(Vec::new());
+    let next = || left.lock().unwrap().next();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(case) = next() {
+                    if catch_unwind(AssertUnwindSafe(|| act(&case))).is_err() {
+                        failed.lock().unwrap().push(case.to_string());
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "failed:\n{}", failed.join("\n"));
 }

@@ -1,7 +1,6 @@
 //! `kill -9` at each named point of ticks and supervisors.
 
-use crate::bench::{Bench, GATE, WORKS};
-use std::sync::Mutex;
+use crate::bench::{Bench, GATE, Outcome, WORKS, each};
 
 /// Points that a batch with one good and one bad member passes in a tick of cron.
 const IN_TICKS: &[&str] = &[
@@ -60,7 +59,7 @@ fn batch() -> Bench {
 /// supervisor was to die of, nothing died, and it is tried once more.
 const TRIES: usize = 5;
 
-fn killed_at(variable: &str, point: &str, undisturbed: &crate::bench::Outcome) {
+fn killed_at(variable: &str, point: &str, undisturbed: &Outcome) {
     let what = format!("{variable}={point}");
     let died = (0..TRIES).any(|_| {
         let bench = batch();
@@ -80,17 +79,10 @@ fn a_crash_at_any_point_changes_no_outcome_and_repeats_no_run() {
     calm.settle(&[]);
     calm.check("undisturbed");
     let undisturbed = calm.outcome();
-    let ticks = IN_TICKS.iter().map(|point| ("SCHED_CRASH_AT", *point));
-    let supervisors = IN_SUPERVISORS.iter().map(|point| ("SCHED_CRASH_SUPERVISOR", *point));
-    let left: Mutex<Vec<_>> = Mutex::new(ticks.chain(supervisors).collect());
-    let next = || left.lock().unwrap().pop();
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while let Some((variable, point)) = next() {
-                    killed_at(variable, point, &undisturbed);
-                }
-            });
-        }
+    let ticks = IN_TICKS.iter().map(|point| format!("SCHED_CRASH_AT={point}"));
+    let supervisors = IN_SUPERVISORS.iter().map(|point| format!("SCHED_CRASH_SUPERVISOR={point}"));
+    each(ticks.chain(supervisors).collect(), 4, |case| {
+        let (variable, point) = case.split_once('=').unwrap();
+        killed_at(variable, point, &undisturbed);
     });
 }

@@ -5,4 +5,5 @@ mod bench;
 mod crash_points;
 mod killed;
 mod leaving;
+mod prefix;
 mod shipping;
