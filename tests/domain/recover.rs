@@ -133,3 +133,15 @@ fn a_later_landing_does_not_move_past_the_member_at_work() {
     assert_eq!(w.given(seen(&[("2", "c2")])), "member-advance-recovered member-landed");
     assert_eq!(w.b().current, Some("1".into()));
 }
+
+#[test]
+fn a_landing_behind_a_planned_one_is_recorded_after_it_and_the_branch_never_goes_back() {
+    let mut w = World::batch("", &["1", "2", "3"]);
+    w.start("batch:b1/1");
+    w.end("batch:b1/1", done("t1"));
+    let line = w.given(seen(&[("1", "c1"), ("2", "c2")]));
+    let expected = "member-landed member-advanced:2 member-advance-recovered member-landed \
+         member-advanced:3 dispatch-planned:agent";
+    assert_eq!(line, expected);
+    assert_eq!(w.b().integration, Some("c2".into()));
+}

@@ -67,9 +67,13 @@ fn push(
     });
 }
 
-/// Landings that git has and the journal has not: each is recorded, and the batch moves on.
+/// Landings that git has and the journal has not: each is recorded, and the batch moves on. They
+/// are recorded in their order, so that the branch is never said to be where it was before.
 pub(super) fn found(draft: &mut Draft<'_>, id: &BatchId, landings: &[FoundLanding]) {
-    for landing in landings {
+    let Some(batch) = draft.batch(id) else { return };
+    let is_open = |issue| batch.member(issue).is_some_and(|m| m.outcome.is_none());
+    let news: Vec<_> = landings.iter().filter(|landing| is_open(&landing.member)).collect();
+    for (index, landing) in news.iter().enumerate() {
         let Some(batch) = draft.batch(id).filter(|b| b.status == BatchStatus::Executing) else {
             return;
         };
@@ -78,12 +82,15 @@ pub(super) fn found(draft: &mut Draft<'_>, id: &BatchId, landings: &[FoundLandin
         };
         let unit = batch.member_unit(&open.issue);
         let planned = open.landing.is_some();
-        if planned || draft.state.dispatches_of(&unit).any(|d| d.is_started()) {
+        let tells_itself = planned && index + 1 == news.len();
+        if tells_itself || draft.state.dispatches_of(&unit).any(|d| d.is_started()) {
             continue; // its own landing or its end tells
         }
         let unstarted: Vec<_> = draft.state.dispatches_of(&unit).map(|d| d.id).collect();
         unstarted.into_iter().for_each(|d| super::start::supersede(draft, d, "landed"));
-        push(draft, &batch, &landing.member, RecoveredKind::Landed, None, None);
+        if !planned {
+            push(draft, &batch, &landing.member, RecoveredKind::Landed, None, None);
+        }
         draft.release_slot(&unit);
         let commit = landing.commit.clone();
         member::landed(draft, id, &landing.member, commit, Landed::Landed);
