@@ -12,6 +12,7 @@ use crate::crash;
 use crate::domain::effect::{Effect, Probe};
 use crate::domain::event::Event;
 use crate::domain::fact::{Fact, Input, TickSeen};
+use crate::domain::rules::is_overdue;
 use crate::domain::{owed, rests, wants};
 use std::collections::BTreeSet;
 
@@ -49,6 +50,7 @@ pub fn tick(session: &mut Session<'_>, world: &World<'_>) -> Result<Report, Engi
     let mut report = Report::default();
     crash::point("tick-locked");
     let seen = (world.seen)(session);
+    look_at_overdue(session, world, &mut report)?;
     commit(session, &mut report, Fact::Tick(seen))?;
     let mut paid = BTreeSet::new();
     let mut looked = BTreeSet::new();
@@ -86,6 +88,26 @@ fn commit(session: &mut Session<'_>, report: &mut Report, fact: Fact) -> Result<
         }
         Err(error) => Err(error),
     }
+}
+
+/// Before bounds count, those whose bound has come are looked at. Crash story: a supervisor is
+/// killed behind its receipt, nobody ticks for longer than the timeout, and the next tick must
+/// not stop for its time what has long been done.
+fn look_at_overdue(
+    session: &mut Session<'_>,
+    world: &World<'_>,
+    report: &mut Report,
+) -> Result<(), EngineError> {
+    let eyes = Eyes { processes: world.processes, runs: world.runs, git: world.git };
+    let (state, now) = (&session.state, session.clock().now());
+    let overdue = state.dispatches.values().filter(|d| is_overdue(state, d, &now));
+    let overdue: Vec<Probe> = overdue.map(|d| Probe::Alive(d.id)).collect();
+    for probe in overdue {
+        if let Some(fact) = eyes.look(&session.state, &probe) {
+            commit(session, report, fact)?;
+        }
+    }
+    Ok(())
 }
 
 fn look(

@@ -66,3 +66,22 @@ fn a_member_stopped_before_its_batch_starts_does_not_stop_the_others() {
     bench.check("stopped before the start");
     assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
 }
+
+#[test]
+fn work_that_was_done_in_time_and_is_found_late_is_no_timeout() {
+    let bench = Bench::new(WORKS, GATE);
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
+    let once = bench.beside("once");
+    let variables = [
+        ("SCHED_CRASH_SUPERVISOR", "supervise-receipt"),
+        ("SCHED_CRASH_ONCE", once.to_str().unwrap()),
+    ];
+    bench.with(&variables, &["tick"]);
+    bench.until("the supervisor has died behind its receipt", || once.exists());
+    bench.until("nothing runs", || bench.processes("").is_empty());
+    go_on(
+        &bench,
+        &[("SCHED_TEST_BOOT_ID", "another"), ("SCHED_TEST_NOW", "2199-01-01T00:00:00.000Z")],
+    );
+    assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
+}

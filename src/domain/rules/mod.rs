@@ -37,6 +37,7 @@ pub use named::named_in;
 pub use needs::{Need, NeedKind, is_held, may_start, needs, waiting_for};
 pub use post::may_post;
 pub(in crate::domain) use ship::front;
+pub use stop::is_overdue;
 
 use super::command::Command;
 use super::event::Event;

@@ -1,6 +1,7 @@
 //! Stopping a process: requested, raised, escalated, ineffective, each once. A decision that
 //! must not run beside the process waits until it is gone ([`conclude`]).
 
+use super::bounds::dispatch_due;
 use super::draft::Draft;
 use super::plan::millis;
 use super::{dissolve, member, operator, start};
@@ -10,6 +11,7 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::domain::state::{Dispatch, State, Stop};
+use crate::domain::time::Now;
 use std::time::Duration;
 
 /// Wants a dispatch gone. One that never started has nothing to stop: it is superseded.
@@ -52,6 +54,14 @@ fn request_started(draft: &mut Draft<'_>, id: DispatchId, reason: StopReason) {
     if draft.dispatch(&id).is_some_and(|d| d.is_started() && d.stop.is_none()) {
         request(draft, id, reason);
     }
+}
+
+/// Whether a bound of a command has come. Whoever lets it count looks first whether the command
+/// has ended by itself: a tick that comes late is nobody's timeout.
+pub fn is_overdue(state: &State, dispatch: &Dispatch, now: &Now) -> bool {
+    let wrong = dispatch.stop.is_none() && dispatch.said.wrong.is_some();
+    let due = || dispatch_due(state, dispatch, now).is_some_and(|due| due.is_zero());
+    dispatch.is_started() && (wrong || due())
 }
 
 /// Bounds that have come: timeouts, wrong procedures, kill escalations.
