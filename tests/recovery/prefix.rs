@@ -6,6 +6,7 @@
 //! `SCHED_PREFIX=journal-torn@17` one cut.
 
 use crate::bench::{Bench, Outcome, each};
+use sched::journal::head::{self, Acknowledged};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -57,11 +58,11 @@ fn demo(cut: &str) -> Bench {
     let program = env!("CARGO_BIN_EXE_sched");
     let once = bench.beside("once");
     let agent = format!(
-        "export SCHED='{program}' SCHED_CRASH_AT='{cut}' SCHED_CRASH_ONCE='{}'\n./agent.sh",
+        "export SCHED='{program}' SCHED_CRASH_AT='{cut}' SCHED_CRASH_ONCE='{}'\nexec ./agent.sh",
         once.display()
     );
     let agent = bench.script("agent", &agent);
-    let gate = bench.script("gate", "./test.sh");
+    let gate = bench.script("gate", "exec ./test.sh");
     fs::write(bench.beside("sched.toml"), config(&agent, &gate)).unwrap();
     bench
 }
@@ -190,6 +191,39 @@ fn a_journal_that_ends_anywhere_comes_to_the_same_outcome() {
     };
     let cuts = cuts.into_iter().map(Cut).collect();
     each(cuts, THREADS, |Cut(cut)| cut_at(cut, &calm));
+}
+
+/// The journal up to an entry, and `head` with it, over the world as it is.
+fn cut_behind(bench: &Bench, lines: &[&str]) {
+    let state = bench.repository().join(".git/sched");
+    let text = lines.concat();
+    let last: serde_json::Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+    let (seq, length) = (lines.len() as u64, text.len() as u64);
+    let acknowledged = Acknowledged { seq, length, hash: last["hash"].as_str().unwrap().into() };
+    fs::write(state.join("journal.jsonl"), text).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(state.join("head")).unwrap();
+    head::reset(&file, &acknowledged).unwrap();
+}
+
+/// Only from the start of the suite on: before it a cut journal plans what has run already, over
+/// work that has been done and trees that are gone, and a person is asked.
+#[test]
+fn a_cut_journal_over_a_later_world_finds_what_was_done_and_does_not_do_it_again() {
+    let bench = demo("");
+    run(&bench, "");
+    let (calm, runs) = (outcome(&bench), bench.runs());
+    let whole = fs::read_to_string(bench.repository().join(".git/sched/journal.jsonl")).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let planned = lines.iter().position(|line| line.contains("\"batch-validating\"")).unwrap();
+    for last in (planned + 1..lines.len()).rev() {
+        cut_behind(&bench, &lines[..=last]);
+        let what = format!("cut behind entry {}", last + 1);
+        bench.settle(&[]);
+        bench.check(&what);
+        bench.until("nothing of it is left", || bench.processes("").is_empty());
+        check_dispatches(&bench, &what);
+        assert_eq!((outcome(&bench), bench.runs()), (calm.clone(), runs.clone()), "{what}");
+    }
 }
 
 /// A cut, shown as the command that makes it again.
