@@ -18,7 +18,7 @@ const CUTS: &[&str] =
     &["journal-torn", "journal-unended", "journal-written", "journal-acknowledged"];
 
 /// Every so many cuts are in the sample: prime to the number of ways.
-const STEP: usize = 13;
+const STEP: usize = 15;
 /// Cuts at a time: one mostly waits for the agent that hangs.
 const THREADS: usize = 6;
 
@@ -148,25 +148,47 @@ fn check_dispatches(bench: &Bench, what: &str) -> u64 {
     journal.lines().count() as u64
 }
 
-/// What is compared: the outcome, and what is on the base branch.
-fn outcome(bench: &Bench) -> (Outcome, String) {
-    (bench.outcome(), bench.git(&["ls-tree", "-r", "main"]))
+/// What is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct End {
+    outcome: Outcome,
+    /// What is on the base branch.
+    base: String,
+    /// Role and issue of each run of a script, in their order.
+    runs: Vec<String>,
+}
+
+impl End {
+    fn of(bench: &Bench) -> Self {
+        let what = |run: String| run.rsplit_once(' ').unwrap().0.to_owned();
+        Self {
+            outcome: bench.outcome(),
+            base: bench.git(&["ls-tree", "-r", "main"]),
+            runs: bench.runs().into_iter().map(what).collect(),
+        }
+    }
+
+    /// As far as the demo itself can show it, whose scripts write nothing down.
+    fn shown(&self) -> Self {
+        let outcome = Outcome { agents: Vec::new(), ..self.outcome.clone() };
+        Self { outcome, runs: Vec::new(), base: self.base.clone() }
+    }
 }
 
 /// What `sched demo` itself comes to, where one process is killed too.
-fn real_demo() -> (Outcome, String) {
+fn real_demo() -> End {
     let bench = Bench::empty("demo/repo");
     fs::create_dir_all(bench.repository().parent().unwrap()).unwrap();
     let dir = bench.beside("demo");
     let demo = bench.command(&["demo"]).arg(&dir).current_dir(&dir).output().unwrap();
     assert!(demo.status.success(), "{demo:?}");
-    outcome(&bench)
+    End::of(&bench)
 }
 
-fn cut_at(cut: &str, undisturbed: &(Outcome, String)) {
+fn cut_at(cut: &str, undisturbed: &End) {
     let bench = demo(cut);
     let entries = run(&bench, cut);
-    assert_eq!(&outcome(&bench), undisturbed, "{cut}");
+    assert_eq!(&End::of(&bench), undisturbed, "{cut}");
     let seq: u64 = cut.split_once('@').unwrap().1.parse().unwrap();
     let died = bench.beside("once").exists();
     assert!(died || entries < seq, "{cut}: {entries} entries, and nothing died");
@@ -178,11 +200,11 @@ fn a_journal_that_ends_anywhere_comes_to_the_same_outcome() {
         let real = scope.spawn(real_demo);
         let bench = demo("");
         let entries = run(&bench, "");
-        (outcome(&bench), entries, real.join().unwrap())
+        (End::of(&bench), entries, real.join().unwrap())
     });
-    let (shown, agents) = (Outcome { agents: Vec::new(), ..calm.0.clone() }, &calm.0.agents);
-    assert_eq!((shown, &calm.1), (real.0, &real.1), "this is not the batch of `sched demo`");
-    assert_eq!(agents, &["agent 101", "agent 102", "agent 103", "agent 104", "agent 105"]);
+    assert_eq!(calm.shown(), real, "this is not the batch of `sched demo`");
+    let ran = ["agent 101", "gate 101", "agent 102", "gate 102", "agent 103", "gate 103"];
+    assert_eq!(calm.runs, [&ran[..], &["gate 103", "agent 104", "agent 105", "suite "]].concat());
     let all = (1..=entries).flat_map(|seq| CUTS.iter().map(move |cut| format!("{cut}@{seq}")));
     let cuts: Vec<String> = match std::env::var("SCHED_PREFIX").as_deref() {
         Ok("all") => all.collect(),
@@ -211,7 +233,7 @@ fn cut_behind(bench: &Bench, lines: &[&str]) {
 fn a_cut_journal_over_a_later_world_finds_what_was_done_and_does_not_do_it_again() {
     let bench = demo("");
     run(&bench, "");
-    let (calm, runs) = (outcome(&bench), bench.runs());
+    let calm = (End::of(&bench), bench.runs());
     let whole = fs::read_to_string(bench.repository().join(".git/sched/journal.jsonl")).unwrap();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     let planned = lines.iter().position(|line| line.contains("\"batch-validating\"")).unwrap();
@@ -222,7 +244,7 @@ fn a_cut_journal_over_a_later_world_finds_what_was_done_and_does_not_do_it_again
         bench.check(&what);
         bench.until("nothing of it is left", || bench.processes("").is_empty());
         check_dispatches(&bench, &what);
-        assert_eq!((outcome(&bench), bench.runs()), (calm.clone(), runs.clone()), "{what}");
+        assert_eq!((End::of(&bench), bench.runs()), calm, "{what}");
     }
 }
 
