@@ -20,6 +20,9 @@ const SIGXFSZ: std::ffi::c_int = 25;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    // what our caller has open (the lock of `flock FILE sched tick`, a pipe) is not for those who
+    // we start: a supervisor would hold it for as long as its command runs
+    close_fds::set_fds_cloexec(3, &[]);
     if let Some(code) = hidden() {
         return ExitCode::from(code);
     }

@@ -2,6 +2,7 @@
 //! cases about processes. They wait for conditions; only the commands under test sleep.
 
 mod crashes;
+mod descriptors;
 mod handshake;
 mod leftovers;
 mod place;
