@@ -1,6 +1,7 @@
 //! The port behind every byte of the journal, so that a test can stand in for the disk.
 
 use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -118,10 +119,15 @@ impl DiskFile for File {
 
     fn reserve(&self, length: u64) {
         let allocated = self.metadata().map_or(u64::MAX, |meta| meta.blocks() * 512);
-        if allocated < length + RESERVE / 2 {
-            // a file system without it keeps working, only not on a full disk
-            let _ = fallocate(self, FallocateFlags::KEEP_SIZE, length, RESERVE);
+        if allocated >= length + RESERVE / 2 {
+            return;
         }
+        // on a disk that is nearly full, as much as there is: a failed append has just given
+        // back less than all of it, and nobody else shall have that
+        let sizes = [RESERVE, RESERVE / 2, RESERVE / 4, RESERVE / 8];
+        let keep = |size| fallocate(self, FallocateFlags::KEEP_SIZE, length, size);
+        // a file system without it keeps working, only not on a full disk
+        let _ = sizes.into_iter().find(|size| keep(*size) != Err(Errno::NOSPC));
     }
 
     fn inode(&self) -> io::Result<u64> {

@@ -39,18 +39,29 @@ pub struct Outcome {
 impl Bench {
     /// With this agent and this gate.
     pub fn new(agent: &str, gate: &str) -> Self {
+        Self::with_settings(agent, gate, "", |_| {})
+    }
+
+    /// With more settings for the scheduler, and something done before `sched init`.
+    pub fn with_settings(
+        agent: &str,
+        gate: &str,
+        settings: &str,
+        before: impl FnOnce(&Self),
+    ) -> Self {
         let bench = Self::empty("repository");
         fs::create_dir(bench.repository()).unwrap();
         let agent = bench.script("agent", agent);
         let gate = bench.script("gate", gate);
         let config = format!(
             "schema = 1\n[scheduler]\nkill_escalation = \"1s\"\nspawn_grace = \"1s\"\n\
-             [agent]\ncommand = [{agent:?}]\ntimeout = \"60s\"\n\
+             {settings}\n[agent]\ncommand = [{agent:?}]\ntimeout = \"60s\"\n\
              [[gate]]\nid = \"unit\"\ncommand = [{gate:?}]\ntimeout = \"20s\"\n\
              [ship]\nmode = \"merge\"\n"
         );
         fs::write(bench.repository().join("sched.toml"), config).unwrap();
         bench.first_commit("first");
+        before(&bench);
         bench.ok(&["init"]);
         bench
     }
@@ -70,6 +81,20 @@ impl Bench {
     /// The repository.
     pub fn repository(&self) -> PathBuf {
         self.root.path().join(self.repository)
+    }
+
+    /// A file of the state directory.
+    pub fn state(&self, name: &str) -> PathBuf {
+        self.repository().join(".git/sched").join(name)
+    }
+
+    /// The data of every event of a type, in order.
+    pub fn events(&self, name: &str) -> Vec<serde_json::Value> {
+        let text = fs::read_to_string(self.state("journal.jsonl")).unwrap();
+        let entries = text.lines().filter_map(|l| serde_json::from_str(l).ok());
+        let events = entries.flat_map(|e: serde_json::Value| e["events"].as_array().cloned());
+        let named = events.flatten().filter(|event| event["type"] == name);
+        named.map(|event| event["data"].clone()).collect()
     }
 
     /// A path beside the repository.

@@ -3,6 +3,7 @@
 
 mod bench;
 mod crash_points;
+mod faults;
 mod killed;
 mod leaving;
 mod prefix;

@@ -1,0 +1,182 @@
+//! A state directory on a disk that is full to its last byte, and then has room again.
+
+use super::namespaces::{in_namespaces, mount};
+use super::{Written, assert_not_appended, length};
+use crate::bench::{Bench, GATE, WORKS};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+
+const WHY: &str = "No space left on device (os error 28)";
+/// The agent starts, waits for `go`, prints, and does not mind when that fails.
+const PRINTS: &str = "while [ ! -e \"$HOME/go\" ]; do sleep 0.02; done
+    head -c 300000 /dev/zero 2>/dev/null; echo printed >>\"$HOME/printed\"";
+
+fn alone(test: &str, body: impl FnOnce()) {
+    let test = format!("faults::full_disk::{test}");
+    in_namespaces(&["--mount", "--propagation", "private"], &test, body);
+}
+
+/// A scheduler whose state directory is a small disk of its own.
+fn on_a_small_disk(agent: &str) -> Bench {
+    Bench::with_settings(agent, GATE, "min_free = \"0B\"", |bench| {
+        let dir = bench.state("");
+        fs::create_dir(&dir).unwrap();
+        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none", dir.to_str().unwrap()]);
+    })
+}
+
+/// Takes every byte that is left.
+fn fill(bench: &Bench) {
+    let mut file = OpenOptions::new();
+    let mut file = file.create(true).append(true).open(bench.state("filler")).unwrap();
+    let mut size = 1 << 16;
+    while size > 0 {
+        match file.write(&vec![b'x'; size]) {
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+                size /= 2;
+            }
+        }
+    }
+    let left = rustix::fs::statvfs(&bench.state("")).unwrap().f_bavail;
+    assert_eq!(left, 0, "it is not full");
+}
+
+fn make_room(bench: &Bench) {
+    fs::remove_file(bench.state("filler")).unwrap();
+}
+
+/// What no space that is kept for small lines can take: hundreds of issues in one line.
+fn enqueue_too_much(bench: &Bench) {
+    let before = Written::of(bench);
+    let output = bench.with(&[], &["enqueue", "--issues", "90000..90999"]);
+    assert_not_appended(&output, WHY, "a large line");
+    before.assert_still(bench, "a large line");
+    bench.ok(&["journal", "verify"]);
+}
+
+#[test]
+fn a_line_that_does_not_fit_on_a_full_disk_leaves_nothing_and_fits_when_there_is_room() {
+    let name = "a_line_that_does_not_fit_on_a_full_disk_leaves_nothing_and_fits_when_there_is_room";
+    alone(name, || {
+        let bench = on_a_small_disk(WORKS);
+        bench.ok(&["enqueue", "--issues", "1"]);
+        fill(&bench);
+        enqueue_too_much(&bench);
+        make_room(&bench);
+        bench.ok(&["enqueue", "--issues", "90000..90999"]);
+        assert_eq!(bench.status()["issues"].as_array().unwrap().len(), 1001);
+        bench.ok(&["journal", "verify"]);
+    });
+}
+
+#[test]
+fn on_a_full_disk_a_stop_is_committed_and_paid_and_so_is_the_end() {
+    let name = "on_a_full_disk_a_stop_is_committed_and_paid_and_so_is_the_end";
+    alone(name, || {
+        let bench = on_a_small_disk("while :; do sleep 0.05; done");
+        bench.ok(&["enqueue", "--issues", "1"]);
+        bench.ok(&["tick"]);
+        bench.until("the agent runs", || !bench.runs().is_empty());
+        fill(&bench);
+        bench.ok(&["stop", "--issue", "1"]);
+        bench.until("the stop's end is written", || {
+            bench.events("dispatch-exited").iter().any(|exited| exited["verdict"] == "stopped")
+        });
+        make_room(&bench);
+        bench.settle(&[]);
+        bench.check("stopped on a full disk");
+        assert_eq!(bench.outcome().issues[0].1, "stopped");
+    });
+}
+
+#[test]
+fn half_of_the_space_that_is_kept_is_there_whatever_was_written_or_failed_before() {
+    let name = "half_of_the_space_that_is_kept_is_there_whatever_was_written_or_failed_before";
+    alone(name, || {
+        let bench = on_a_small_disk(WORKS);
+        for n in 1..6 {
+            // the end comes to lie anywhere in what is kept
+            bench.ok(&["enqueue", "--issues", &format!("{n}000..{n}0{:02}", 10 + 7 * n)]);
+            fill(&bench);
+            enqueue_too_much(&bench);
+            fill(&bench); // what it had written and gave back is somebody else's now
+            let before = length(&bench);
+            bench.ok(&["enqueue", "--issues", &format!("{n}100..{n}199")]);
+            let line = length(&bench) - before;
+            assert!((16384..32768).contains(&line), "{line}");
+            make_room(&bench);
+        }
+        bench.ok(&["journal", "verify"]);
+    });
+}
+
+#[test]
+fn an_agent_whose_output_finds_no_room_is_judged_by_its_exit_and_the_batch_goes_on_with_room() {
+    let name =
+        "an_agent_whose_output_finds_no_room_is_judged_by_its_exit_and_the_batch_goes_on_with_room";
+    alone(name, || {
+        let bench = on_a_small_disk(&format!("{PRINTS}; {WORKS}"));
+        bench.ok(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
+        bench.ok(&["tick"]);
+        bench.until("the agent runs", || !bench.runs().is_empty());
+        fill(&bench);
+        fs::write(bench.beside("go"), "").unwrap();
+        bench.until("its end is written", || bench.events("dispatch-exited").len() == 1);
+        let exited = &bench.events("dispatch-exited")[0];
+        assert_eq!((&exited["exit"]["code"], &exited["verdict"]), (&0.into(), &"done".into()));
+        assert!(exited["exit"]["output"]["bytes"].as_u64().unwrap() < 300_000, "{exited}");
+        // its gate cannot be claimed; nothing starts without
+        bench.until("the start of its gate has failed", || {
+            fs::read_dir(bench.state("runs")).unwrap().count() == 2
+                && bench.processes(" supervise ").is_empty()
+        });
+        assert_eq!(bench.events("dispatch-started").len(), 1);
+        make_room(&bench);
+        bench.settle(&[]);
+        bench.check("full for a while");
+        assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
+        assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
+    });
+}
+
+/// Writes until not even a short line fits.
+fn exhaust(bench: &Bench) {
+    fill(bench);
+    for reason in ["x".repeat(8000), String::new()] {
+        let mut priorities = 1..;
+        let refused = priorities.find_map(|n| {
+            let (n, issue) = (n.to_string(), ["--issue", "2", "--reason", &reason]);
+            let all = [&["reprioritize", "--priority", &n][..], &issue].concat();
+            Some(bench.with(&[], &all)).filter(|output| !output.status.success())
+        });
+        assert_not_appended(&refused.unwrap(), WHY, "what was kept is used up");
+        fill(bench);
+    }
+}
+
+#[test]
+fn when_nothing_fits_ticks_and_supervisors_start_nothing_and_with_room_all_goes_on() {
+    let name = "when_nothing_fits_ticks_and_supervisors_start_nothing_and_with_room_all_goes_on";
+    alone(name, || {
+        let bench = on_a_small_disk(&format!("{PRINTS}; {WORKS}"));
+        bench.ok(&["enqueue", "--issues", "1"]);
+        bench.ok(&["tick"]);
+        bench.until("the agent runs", || !bench.runs().is_empty());
+        bench.ok(&["enqueue", "--issues", "2"]);
+        exhaust(&bench);
+        let before = Written::of(&bench);
+        let output = bench.with(&[], &["tick"]);
+        assert_not_appended(&output, WHY, "tick");
+        fs::write(bench.beside("go"), "").unwrap();
+        let holder = || fs::read_to_string(bench.state("lock")).unwrap();
+        bench.until("the supervisor tried", || holder().starts_with("sched supervise "));
+        before.assert_still(&bench, "on a full disk");
+        make_room(&bench);
+        bench.settle(&[]);
+        bench.check("room again");
+        assert_eq!(bench.outcome().agents, ["agent 1", "agent 2"]);
+        assert_eq!(bench.outcome().base, "2 (#2)\n1 (#1)\nfirst\n");
+    });
+}

@@ -1,0 +1,34 @@
+//! A test in namespaces of its own, where it may mount what it likes and choose process numbers:
+//! all of it is gone with the test's last process.
+
+use std::process::Command;
+
+const INSIDE: &str = "SCHED_TEST_INSIDE";
+
+/// Runs the test of this name again, in new namespaces, where `body` is what it does. Without
+/// the rights for that it says so and does nothing.
+pub fn in_namespaces(unshare: &[&str], test: &str, body: impl FnOnce()) {
+    if std::env::var_os(INSIDE).is_some_and(|inside| inside == test) {
+        return body();
+    }
+    let tried = Command::new("unshare").args(unshare).arg("true").output();
+    if !tried.as_ref().is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED {test}: `unshare {}` is not allowed here: {tried:?}", unshare.join(" "));
+        return;
+    }
+    let mut inside = Command::new("unshare");
+    inside.args(unshare).arg(std::env::current_exe().unwrap());
+    let output = inside.args(["--exact", test, "--nocapture"]).env(INSIDE, test).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}\n{complained}");
+    assert!(said.contains("\nrunning 1 test\n"), "there is no test `{test}`:\n{said}");
+    println!("{said}");
+}
+
+/// Mounts something; only in a mount namespace of one's own.
+pub fn mount(arguments: &[&str]) {
+    assert!(std::env::var_os(INSIDE).is_some(), "not in the namespace of everybody");
+    let output = Command::new("mount").args(arguments).output().unwrap();
+    assert!(output.status.success(), "mount {arguments:?}: {output:?}");
+}
