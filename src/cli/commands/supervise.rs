@@ -70,12 +70,14 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     };
     let unit = session.state.dispatch(&id).map(|d| d.unit.clone());
     let ended = supervise(&mut session, id, &mut station);
-    session.save();
+    if ended != Supervised::Poisoned {
+        session.save();
+    }
     match ended {
         Supervised::Superseded => Ok(3),
         Supervised::Failed => Ok(1),
         Supervised::Told => Ok(0),
-        Supervised::TooOld => exec_tick(&program, &dir),
+        Supervised::TooOld | Supervised::Poisoned => exec_tick(&program, &dir),
         Supervised::Committed | Supervised::Left => {
             drop(session);
             tick_until_rested(context, &dir, unit.as_ref(), &told)
@@ -117,7 +119,8 @@ fn tick_here(context: &Context, dir: &Path, wait: Duration) -> Result<(), CliErr
     locked_tick(context, &mut session, wait).map(drop)
 }
 
-/// The program was upgraded under us: the installed one reads our receipt.
+/// The program was upgraded under us, or this process must not trust what it knows of the disk:
+/// the installed one, as a new program, reads what is there.
 fn exec_tick(program: &Path, dir: &Path) -> Result<u8, CliError> {
     use std::os::unix::process::CommandExt;
     let error = std::process::Command::new(program).arg("tick").arg("--state-dir").arg(dir).exec();

@@ -10,7 +10,7 @@ use crate::engine::error::EngineError;
 use crate::engine::look;
 use crate::engine::ports::JobPlan;
 use crate::engine::session::Session;
-use crate::journal::Category;
+use crate::journal::{Category, JournalError};
 use std::time::{Duration, Instant};
 
 /// How long an exit that cannot be committed is tried; the receipt is there for the next tick.
@@ -87,6 +87,10 @@ fn commit(
             Ok(_) => return Supervised::Committed,
             Err(EngineError::Journal(error)) if error.category() == Category::TooOld => {
                 return Supervised::TooOld;
+            }
+            // what the disk has is unknown to this process: another one reads it
+            Err(EngineError::Journal(JournalError::Poisoned { .. })) => {
+                return Supervised::Poisoned;
             }
             Err(EngineError::Refused(_)) => return Supervised::Left,
             Err(EngineError::Journal(_)) => {}

@@ -17,6 +17,7 @@ use crate::domain::event::{Exit, Reclaimed, Tree};
 use crate::domain::fact::{Fact, Input};
 use crate::domain::ids::DispatchId;
 use crate::domain::state::Dispatch;
+use crate::journal::JournalError;
 use end::end;
 use watch::{Watched, watch};
 
@@ -33,6 +34,8 @@ pub enum Supervised {
     Left,
     /// The journal is newer than this program; the receipt is there.
     TooOld,
+    /// A sync failed: this process must not go on; what there is of evidence is there.
+    Poisoned,
     /// Nothing was started, and nothing said.
     Failed,
 }
@@ -81,9 +84,10 @@ pub fn supervise(
             station.job.drop_unused();
             return Supervised::Superseded;
         }
-        Err(_) => {
+        Err(error) => {
             station.job.drop_unused();
-            return Supervised::Failed;
+            let poisoned = matches!(error, EngineError::Journal(JournalError::Poisoned { .. }));
+            return if poisoned { Supervised::Poisoned } else { Supervised::Failed };
         }
     }
     crash::point("supervise-started");

@@ -4,6 +4,7 @@
 mod full_disk;
 mod limits;
 pub mod namespaces;
+mod syscalls;
 
 use crate::bench::Bench;
 use std::fs;
