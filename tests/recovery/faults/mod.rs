@@ -3,7 +3,9 @@
 
 mod full_disk;
 mod limits;
+mod many;
 pub mod namespaces;
+mod read_only;
 mod syscalls;
 
 use crate::bench::Bench;
