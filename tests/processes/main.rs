@@ -5,6 +5,9 @@ mod crashes;
 mod descriptors;
 mod handshake;
 mod leftovers;
+#[path = "../recovery/faults/namespaces.rs"]
+mod namespaces;
+mod numbers;
 mod place;
 mod stops;
 mod supervisors;

@@ -1,7 +1,7 @@
 //! A state directory on a disk that is full to its last byte, and then has room again.
 
-use super::namespaces::{in_namespaces, mount};
-use super::{Written, assert_not_appended, length};
+use super::namespaces::in_namespaces;
+use super::{Written, assert_not_appended, length, mount};
 use crate::bench::{Bench, GATE, WORKS};
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -51,3 +51,10 @@ fn assert_not_appended(output: &Output, why: &str, what: &str) {
     assert!(said.contains(&format!("journal.jsonl`: {why}")), "{what}: {said}");
     assert!(said.contains("it is as it was before\n  make room, then"), "{what}: {said}");
 }
+
+/// Mounts something; only in a mount namespace of one's own.
+fn mount(arguments: &[&str]) {
+    assert!(std::env::var_os(namespaces::INSIDE).is_some(), "not in the namespace of everybody");
+    let output = Command::new("mount").args(arguments).output().unwrap();
+    assert!(output.status.success(), "mount {arguments:?}: {output:?}");
+}

@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-const INSIDE: &str = "SCHED_TEST_INSIDE";
+/// Names the test that runs in namespaces of its own.
+pub const INSIDE: &str = "SCHED_TEST_INSIDE";
 
 /// Runs the test of this name again, in new namespaces, where `body` is what it does. Without
 /// the rights for that it says so and does nothing.
@@ -24,11 +25,4 @@ pub fn in_namespaces(unshare: &[&str], test: &str, body: impl FnOnce()) {
     assert!(output.status.success(), "{said}\n{complained}");
     assert!(said.contains("\nrunning 1 test\n"), "there is no test `{test}`:\n{said}");
     println!("{said}");
-}
-
-/// Mounts something; only in a mount namespace of one's own.
-pub fn mount(arguments: &[&str]) {
-    assert!(std::env::var_os(INSIDE).is_some(), "not in the namespace of everybody");
-    let output = Command::new("mount").args(arguments).output().unwrap();
-    assert!(output.status.success(), "mount {arguments:?}: {output:?}");
 }

@@ -1,7 +1,7 @@
 //! A state directory that may only be read.
 
-use super::Written;
-use super::namespaces::{in_namespaces, mount};
+use super::namespaces::in_namespaces;
+use super::{Written, mount};
 use crate::bench::{Bench, GATE, WORKS};
 use std::process::Stdio;
 
