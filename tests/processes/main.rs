@@ -3,6 +3,7 @@
 
 mod crashes;
 mod descriptors;
+mod floods;
 mod handshake;
 mod leftovers;
 #[path = "../recovery/faults/namespaces.rs"]

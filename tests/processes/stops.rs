@@ -68,15 +68,6 @@ fn silence_is_a_stall_and_output_is_a_sign_of_life() {
 }
 
 #[test]
-fn too_much_output_stops_the_command() {
-    let place = Place::with("cat /dev/zero", "output_limit = \"1MiB\"", "");
-    place.tick();
-    assert_eq!(place.event("stop-requested", 1)["reason"], "output-limit");
-    let exited = place.event("dispatch-exited", 1);
-    assert!(exited["exit"]["output"]["bytes"].as_u64().unwrap() > 1 << 20);
-}
-
-#[test]
 fn the_cause_of_an_end_is_our_own_line_and_not_the_exit_code() {
     let asked =
         Place::new("trap 'exit 143' TERM; echo $$ > $PLACE/pid; while :; do sleep 0.1; done");

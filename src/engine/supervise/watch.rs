@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// How often the journal's length is looked at.
 const LOOK: Duration = Duration::from_secs(1);
+/// How soon at the earliest the output is looked at again.
+const SOON: Duration = Duration::from_millis(10);
 /// How many looks at a silent agent's branch one stall takes.
 const LOOKS: u32 = 10;
 
@@ -38,6 +40,7 @@ pub(super) fn watch(
         // a bound that a tick did not settle is not asked for again at once
         let rest = ticked.map_or(Duration::ZERO, |at| LOOK.saturating_sub(at.elapsed()));
         let time = due.unwrap_or(LOOK).max(rest).clamp(Duration::from_millis(1), LOOK);
+        let time = time.min(activity.pause);
         match station.job.wait(time) {
             Woken::Ended => return Watched::Ended,
             Woken::Told if station.job.end() => return Watched::Told,
@@ -68,6 +71,8 @@ fn own_due(session: &Session<'_>, dispatch: &Dispatch) -> Option<Duration> {
 /// Signs of life of a command: output, milestones, new commits.
 struct Activity {
     bytes: u64,
+    seen: Instant,
+    pause: Duration,
     milestones: u32,
     branch: Option<String>,
     tip: Option<CommitId>,
@@ -84,14 +89,25 @@ impl Activity {
             _ => None,
         };
         let now = Instant::now();
-        let mut activity =
-            Self { bytes: 0, milestones: 0, branch, tip: None, last: now, looked: now, bound };
+        let mut activity = Self {
+            bytes: 0,
+            seen: now,
+            pause: SOON,
+            milestones: 0,
+            branch,
+            tip: None,
+            last: now,
+            looked: now,
+            bound,
+        };
         activity.look_at_branch(station);
         activity
     }
 
     fn look(&mut self, session: &mut Session<'_>, dispatch: &Dispatch, station: &Station<'_>) {
         let bytes = station.job.output_bytes();
+        let limit = session.state.config().output_limit();
+        self.pace(bytes, limit);
         let Some(current) = session.state.dispatch(&dispatch.id) else { return };
         let milestones = current.milestones;
         if bytes != self.bytes || milestones != self.milestones {
@@ -101,11 +117,23 @@ impl Activity {
             return; // somebody has said enough
         }
         let id = dispatch.id;
-        if bytes > session.state.config().output_limit() {
+        if bytes > limit {
             say(session, station, Fact::Flooded { dispatch: id });
         } else if self.has_stalled(station) {
             say(session, station, Fact::Stalled { dispatch: id });
         }
+    }
+
+    /// Output is looked at again by when half of what is left could have come, at the pace since
+    /// the last look: a flood is stopped near its limit and not a second of writing later.
+    fn pace(&mut self, bytes: u64, limit: u64) {
+        let since = std::mem::replace(&mut self.seen, Instant::now()).elapsed();
+        let left = u128::from(limit.saturating_sub(bytes));
+        let grown = u128::from(bytes.saturating_sub(self.bytes));
+        let half = (left * since.as_millis() / 2).checked_div(grown).unwrap_or(u128::MAX);
+        let half = Duration::from_millis(u64::try_from(half).unwrap_or(u64::MAX));
+        let over = bytes > limit; // and said: no more is to be seen
+        self.pause = if over { LOOK } else { half.max(SOON).min(self.pause * 2).min(LOOK) };
     }
 
     /// Whether nothing has come for too long. The branch is asked only while all else is silent.

@@ -5,6 +5,7 @@ mod full_disk;
 mod limits;
 mod many;
 pub mod namespaces;
+mod output;
 mod read_only;
 mod syscalls;
 
