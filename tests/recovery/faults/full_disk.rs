@@ -31,15 +31,12 @@ fn fill(bench: &Bench) {
     let mut file = file.create(true).append(true).open(bench.state("filler")).unwrap();
     let mut size = 1 << 16;
     while size > 0 {
-        match file.write(&vec![b'x'; size]) {
-            Ok(_) => {}
-            Err(error) => {
-                assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
-                size /= 2;
-            }
+        if let Err(error) = file.write_all(&vec![b'x'; size]) {
+            assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+            size /= 2;
         }
     }
-    let left = rustix::fs::statvfs(&bench.state("")).unwrap().f_bavail;
+    let left = rustix::fs::statvfs(bench.state("")).unwrap().f_bavail;
     assert_eq!(left, 0, "it is not full");
 }
 
