@@ -132,6 +132,24 @@ fn an_exit_of_a_command_that_ran_before_proves_nothing() {
 }
 
 #[test]
+fn without_a_receipt_nothing_starts_and_the_supervisor_says_why() {
+    let place = Place::new("echo ran >> $PLACE/log");
+    assert!(
+        !place.command(&["tick"]).env("SCHED_CRASH_AT", "pay-start").status().unwrap().success()
+    );
+    fs::create_dir_all(place.run(1).join("receipt.json")).unwrap();
+    let planned = place.event("dispatch-planned", 1);
+    let id = planned["dispatch"].as_str().unwrap();
+    let said = place.sched(&["supervise", id]);
+    assert_eq!(said.status.code(), Some(1), "{said:?}");
+    let why = "was not started: cannot claim the dispatch: Is a directory (os error 21)\n";
+    let text = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(text, format!("error: dispatch {id} {why}"));
+    assert_eq!(place.events("dispatch-started").len(), 0);
+    assert_eq!(place.text("log"), "");
+}
+
+#[test]
 fn of_several_supervisors_of_one_dispatch_one_gets_through() {
     let place = Place::new("echo once >> $PLACE/log");
     assert!(

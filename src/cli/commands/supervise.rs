@@ -75,7 +75,9 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     }
     match ended {
         Supervised::Superseded => Ok(3),
-        Supervised::Failed => Ok(1),
+        Supervised::Failed(why) => {
+            Err(CliError::failed(format!("dispatch {id} was not started: {why}")))
+        }
         Supervised::Told => Ok(0),
         Supervised::TooOld | Supervised::Poisoned => exec_tick(&program, &dir),
         Supervised::Committed | Supervised::Left => {

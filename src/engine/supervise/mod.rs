@@ -22,7 +22,7 @@ use end::end;
 use watch::{Watched, watch};
 
 /// How a supervisor ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Supervised {
     /// The exit is committed; a tick is due.
     Committed,
@@ -36,8 +36,8 @@ pub enum Supervised {
     TooOld,
     /// A sync failed: this process must not go on; what there is of evidence is there.
     Poisoned,
-    /// Nothing was started, and nothing said.
-    Failed,
+    /// Nothing was started, and nothing written: why.
+    Failed(String),
 }
 
 /// What a supervisor needs besides the session.
@@ -68,12 +68,14 @@ pub fn supervise(
         return Supervised::Superseded;
     };
     let plan = job_plan(&session.state, &dispatch, &station.around);
-    if station.job.spawn(&plan).is_err() {
+    if let Err(why) = station.job.spawn(&plan) {
         station.job.drop_unused();
-        return Supervised::Failed;
+        return Supervised::Failed(why);
     }
     crash::point("supervise-forked");
-    let Some(started) = station.job.started() else { return Supervised::Failed };
+    let Some(started) = station.job.started() else {
+        return Supervised::Failed("the command's process is not there".into());
+    };
     if station.job.told() {
         station.job.drop_unused();
         return Supervised::Told; // still planned, and expires
@@ -87,7 +89,11 @@ pub fn supervise(
         Err(error) => {
             station.job.drop_unused();
             let poisoned = matches!(error, EngineError::Journal(JournalError::Poisoned { .. }));
-            return if poisoned { Supervised::Poisoned } else { Supervised::Failed };
+            return if poisoned {
+                Supervised::Poisoned
+            } else {
+                Supervised::Failed(error.to_string())
+            };
         }
     }
     crash::point("supervise-started");
