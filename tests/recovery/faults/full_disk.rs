@@ -47,7 +47,7 @@ fn make_room(bench: &Bench) {
 /// What no space that is kept for small lines can take: hundreds of issues in one line.
 fn enqueue_too_much(bench: &Bench) {
     let before = Written::of(bench);
-    let output = bench.with(&[], &["enqueue", "--issues", "90000..90999"]);
+    let output = bench.with(&[], &["enqueue", "--issues", "90000..90499"]);
     assert_not_appended(&output, WHY, "a large line");
     before.assert_still(bench, "a large line");
     bench.ok(&["journal", "verify"]);
@@ -62,8 +62,8 @@ fn a_line_that_does_not_fit_on_a_full_disk_leaves_nothing_and_fits_when_there_is
         fill(&bench);
         enqueue_too_much(&bench);
         make_room(&bench);
-        bench.ok(&["enqueue", "--issues", "90000..90999"]);
-        assert_eq!(bench.status()["issues"].as_array().unwrap().len(), 1001);
+        bench.ok(&["enqueue", "--issues", "90000..90499"]);
+        assert_eq!(bench.status()["issues"].as_array().unwrap().len(), 501);
         bench.ok(&["journal", "verify"]);
     });
 }
@@ -93,9 +93,9 @@ fn half_of_the_space_that_is_kept_is_there_whatever_was_written_or_failed_before
     let name = "half_of_the_space_that_is_kept_is_there_whatever_was_written_or_failed_before";
     alone(name, || {
         let bench = on_a_small_disk(WORKS);
-        for n in 1..6 {
+        for n in 1..4 {
             // the end comes to lie anywhere in what is kept
-            bench.ok(&["enqueue", "--issues", &format!("{n}000..{n}0{:02}", 10 + 7 * n)]);
+            bench.ok(&["enqueue", "--issues", &format!("{n}000..{n}0{:02}", 10 + 20 * n)]);
             fill(&bench);
             enqueue_too_much(&bench);
             fill(&bench); // what it had written and gave back is somebody else's now
@@ -174,6 +174,9 @@ fn when_nothing_fits_ticks_and_supervisors_start_nothing_and_with_room_all_goes_
         bench.settle(&[]);
         bench.check("room again");
         assert_eq!(bench.outcome().agents, ["agent 1", "agent 2"]);
-        assert_eq!(bench.outcome().base, "2 (#2)\n1 (#1)\nfirst\n");
+        let base = bench.outcome().base;
+        let mut base: Vec<&str> = base.lines().collect();
+        base.sort_unstable();
+        assert_eq!(base, ["1 (#1)", "2 (#2)", "first"]);
     });
 }
