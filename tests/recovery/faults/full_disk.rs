@@ -6,6 +6,7 @@ use crate::bench::{Bench, GATE, WORKS};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
+const PAGE: u64 = 4096;
 const WHY: &str = "No space left on device (os error 28)";
 /// The agent starts, waits for `go`, prints, and does not mind when that fails.
 const PRINTS: &str = "while [ ! -e \"$HOME/go\" ]; do sleep 0.02; done
@@ -76,6 +77,7 @@ fn on_a_full_disk_a_stop_is_committed_and_paid_and_so_is_the_end() {
         bench.ok(&["enqueue", "--issues", "1"]);
         bench.ok(&["tick"]);
         bench.until("the agent runs", || !bench.runs().is_empty());
+        end_a_page(&bench);
         fill(&bench);
         bench.ok(&["stop", "--issue", "1"]);
         bench.until("the stop's end is written", || {
@@ -136,6 +138,20 @@ fn an_agent_whose_output_finds_no_room_is_judged_by_its_exit_and_the_batch_goes_
         assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
         assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
     });
+}
+
+/// Makes the journal end shortly before the end of a page, so that the next line needs another.
+fn end_a_page(bench: &Bench) {
+    let write = |bytes: u64| {
+        let reason = "x".repeat(usize::try_from(bytes).unwrap());
+        let before = length(bench);
+        bench.ok(&["reprioritize", "--issue", "1", "--priority", "1", "--reason", &reason]);
+        length(bench) - before - bytes
+    };
+    let line = write(1);
+    write((2 * PAGE - line - 100 - length(bench) % PAGE) % PAGE);
+    let left = PAGE - length(bench) % PAGE;
+    assert!(left < 200, "{left} bytes are left in the page");
 }
 
 /// Writes until not even a short line fits.
