@@ -12,7 +12,8 @@ const COMMAND: &str = "trap '' TERM; echo $$ > $PLACE/pid; exec sleep 600";
 
 fn alone(test: &str, body: impl FnOnce()) {
     let options = ["--pid", "--fork", "--mount", "--mount-proc", "--kill-child"];
-    in_namespaces(&options, &format!("numbers::{test}"), body);
+    let trial = "echo 100 >/proc/sys/kernel/ns_last_pid";
+    in_namespaces(&options, trial, &format!("numbers::{test}"), body);
 }
 
 /// Ends a process, which nobody but us is left to reap, so that its number is free.

@@ -180,7 +180,7 @@ impl Bench {
     }
 
     /// Waits for a condition, with a deadline.
-    pub fn until(&self, what: &str, condition: impl Fn() -> bool) {
+    pub fn until(&self, what: &str, mut condition: impl FnMut() -> bool) {
         let begun = Instant::now();
         while !condition() {
             let log = || String::from_utf8(self.with(&[], &["log"]).stdout).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! A state directory on a disk that is full to its last byte, and then has room again.
 
-use super::namespaces::in_namespaces;
-use super::{Written, assert_not_appended, length, mount};
+use super::{Written, assert_not_appended, length, mount, with_mounts};
 use crate::bench::{Bench, GATE, WORKS};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,8 +12,7 @@ const PRINTS: &str = "while [ ! -e \"$HOME/go\" ]; do sleep 0.02; done
     head -c 300000 /dev/zero 2>/dev/null; echo printed >>\"$HOME/printed\"";
 
 fn alone(test: &str, body: impl FnOnce()) {
-    let test = format!("faults::full_disk::{test}");
-    in_namespaces(&["--mount", "--propagation", "private"], &test, body);
+    with_mounts(&format!("faults::full_disk::{test}"), body);
 }
 
 /// A scheduler whose state directory is a small disk of its own.

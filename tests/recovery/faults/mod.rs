@@ -53,6 +53,12 @@ fn assert_not_appended(output: &Output, why: &str, what: &str) {
     assert!(said.contains("it is as it was before\n  make room, then"), "{what}: {said}");
 }
 
+/// Runs a test where it may mount what it likes.
+fn with_mounts(test: &str, body: impl FnOnce()) {
+    let options = ["--mount", "--propagation", "private"];
+    namespaces::in_namespaces(&options, "mount -t tmpfs none /tmp", test, body);
+}
+
 /// Mounts something; only in a mount namespace of one's own.
 fn mount(arguments: &[&str]) {
     assert!(std::env::var_os(namespaces::INSIDE).is_some(), "not in the namespace of everybody");

@@ -7,14 +7,15 @@ use std::process::Command;
 pub const INSIDE: &str = "SCHED_TEST_INSIDE";
 
 /// Runs the test of this name again, in new namespaces, where `body` is what it does. Without
-/// the rights for that it says so and does nothing.
-pub fn in_namespaces(unshare: &[&str], test: &str, body: impl FnOnce()) {
+/// the rights for that, or for what `trial` does there, it says so and does nothing.
+pub fn in_namespaces(unshare: &[&str], trial: &str, test: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some_and(|inside| inside == test) {
         return body();
     }
-    let tried = Command::new("unshare").args(unshare).arg("true").output();
+    let tried = Command::new("unshare").args(unshare).args(["sh", "-c", trial]).output();
     if !tried.as_ref().is_ok_and(|output| output.status.success()) {
-        println!("SKIPPED {test}: `unshare {}` is not allowed here: {tried:?}", unshare.join(" "));
+        let options = unshare.join(" ");
+        println!("SKIPPED {test}: `unshare {options}`, `{trial}` is not allowed here: {tried:?}");
         return;
     }
     let mut inside = Command::new("unshare");

@@ -1,15 +1,13 @@
 //! A state directory that may only be read.
 
-use super::namespaces::in_namespaces;
-use super::{Written, mount};
+use super::{Written, mount, with_mounts};
 use crate::bench::{Bench, GATE, WORKS};
 use std::process::Stdio;
 
 #[test]
 fn on_a_read_only_place_reading_works_and_writing_says_exactly_why_not() {
     let name = "on_a_read_only_place_reading_works_and_writing_says_exactly_why_not";
-    let test = format!("faults::read_only::{name}");
-    in_namespaces(&["--mount", "--propagation", "private"], &test, || {
+    with_mounts(&format!("faults::read_only::{name}"), || {
         let bench = Bench::new(WORKS, GATE);
         bench.ok(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
         bench.settle(&[]);
