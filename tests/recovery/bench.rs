@@ -246,6 +246,13 @@ impl Bench {
     }
 }
 
+impl Drop for Bench {
+    /// Whatever a failed test left running is known by this bench's path.
+    fn drop(&mut self) {
+        signal(9, &self.processes(""));
+    }
+}
+
 /// Sends a signal, by number, to processes.
 pub fn signal(number: i32, processes: &[i32]) {
     let signal = rustix::process::Signal::from_named_raw(number).unwrap();
