@@ -2,6 +2,7 @@
 
 use super::args::Global;
 use super::errors::CliError;
+use super::reading::Reading;
 use crate::domain::config::Config;
 use crate::domain::event::Writer;
 use crate::domain::fact::TickSeen;
@@ -95,6 +96,15 @@ impl Context {
         let wait = std::env::var("SCHED_TEST_LOCK_WAIT_MS").ok().and_then(|ms| ms.parse().ok());
         session.lock_wait = wait.map_or(session.lock_wait, std::time::Duration::from_millis);
         Ok(session)
+    }
+
+    /// Opens the journal and its state for a command that only shows something.
+    ///
+    /// # Errors
+    /// [`CliError`] when there is nothing to show.
+    pub fn reading(&self) -> Result<Reading<'_>, CliError> {
+        let (session, damage) = Session::open_to_show(&self.absolute_dir()?, &self.clock)?;
+        Ok(Reading::new(session, damage))
     }
 }
 

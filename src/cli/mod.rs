@@ -6,6 +6,7 @@ mod context;
 mod errors;
 pub mod output;
 pub mod prose;
+mod reading;
 pub mod status;
 
 pub use context::Context;

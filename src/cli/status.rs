@@ -6,7 +6,7 @@ use super::errors::CliError;
 use super::output;
 use super::prose::short;
 use crate::domain::effect::Effect;
-use crate::domain::event::{EvictionKind, Role, Writer};
+use crate::domain::event::{EvictionKind, Role};
 use crate::domain::ids::{CommitId, DispatchId, IssueId, SlotId, Unit};
 use crate::domain::owed;
 use crate::domain::rules::{threshold, waiting_for};
@@ -123,8 +123,10 @@ pub struct AttentionRow {
 }
 
 pub(super) fn run(context: &Context) -> Result<u8, CliError> {
-    let session = context.session(Writer::Operator)?;
-    print(context, &session.state, last_tick(&session.dir()))
+    context.reading()?.show(|reading| {
+        let session = &reading.session;
+        print(context, &session.state, last_tick(&session.dir()))
+    })
 }
 
 /// Prints a state, now or as it was.

@@ -6,6 +6,7 @@
 mod briefing;
 mod error;
 mod look;
+mod past;
 mod pay;
 pub mod ports;
 pub mod session;
@@ -14,4 +15,5 @@ pub mod tick;
 
 pub use briefing::{Surroundings, job_plan};
 pub use error::EngineError;
+pub use past::{Past, past};
 pub use session::Session;

@@ -2,6 +2,7 @@
 //! [`Session::transact`].
 
 use super::error::EngineError;
+use super::past::past;
 use super::ports::Clock;
 use crate::domain::apply::{fold, retire};
 use crate::domain::command::Command;
@@ -40,13 +41,66 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`EngineError`] when there is no journal, or it is damaged.
     pub fn open(dir: &Path, clock: &'a dyn Clock, role: Writer) -> Result<Self, EngineError> {
+        let mut session = Self::at_checkpoint(dir, clock, role)?;
+        session.refresh()?;
+        session.check_begun()?;
+        Ok(session)
+    }
+
+    /// Opens a state directory to show what is in it: the state before whatever cannot be read,
+    /// and what that is.
+    ///
+    /// # Errors
+    /// [`EngineError`] when there is nothing to show.
+    pub fn open_to_show(
+        dir: &Path,
+        clock: &'a dyn Clock,
+    ) -> Result<(Self, Option<JournalError>), EngineError> {
+        let mut session = Self::at_checkpoint(dir, clock, Writer::Operator)?;
+        let from = session.position.clone();
+        let path = session.journal.path().to_owned();
+        let (state, position) = (&mut session.state, &mut session.position);
+        let read = session.journal.show(&from, |entry, at, line| {
+            follow(state, entry, at, line.len(), &path)?;
+            position.clone_from(at);
+            Ok(())
+        });
+        let damage = match read {
+            Ok(end) => {
+                *position = end;
+                None
+            }
+            Err(damage) => Some(damage),
+        };
+        session.check_draft()?;
+        if let Some(JournalError::Illegal { seq, .. }) = damage {
+            // the state is of no use behind what cannot have happened
+            let past = past(&session.journal, &|_, at| at.seq < seq);
+            (session.state, session.position) = (past.state, past.position);
+        }
+        match damage {
+            Some(damage) if session.position.seq == 0 => Err(damage.into()),
+            damage => session.check_begun().map(|()| (session, damage)),
+        }
+    }
+
+    /// A journal without a whole entry is none: its maker was killed before it had said that
+    /// there is one, and there is nothing to build on.
+    fn check_begun(&self) -> Result<(), EngineError> {
+        match self.position.seq {
+            0 => Err(JournalError::Missing { dir: self.dir() }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn at_checkpoint(dir: &Path, clock: &'a dyn Clock, role: Writer) -> Result<Self, EngineError> {
         let journal = Journal::open(dir)?;
         let projection = Projection::of(dir);
         let loaded = projection.load(&journal);
         let (state, position) = loaded.unwrap_or_else(|| (State::default(), Position::start()));
         let saved = position.seq;
         let by = clock.by(role, &clock.now());
-        let mut session = Self {
+        Ok(Self {
             journal,
             projection,
             clock,
@@ -56,13 +110,7 @@ impl<'a> Session<'a> {
             position,
             saved,
             lock_wait: LOCK_WAIT,
-        };
-        session.refresh()?;
-        if session.position.seq == 0 {
-            // its maker was killed before it had said that there is one: nothing to build on
-            return Err(JournalError::Missing { dir: dir.to_owned() }.into());
-        }
-        Ok(session)
+        })
     }
 
     /// The state directory.
@@ -95,12 +143,16 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`EngineError`] when the journal is damaged.
     pub fn refresh(&mut self) -> Result<(), EngineError> {
-        let (state, path) = (&mut self.state, self.journal.path().to_owned());
-        let position = self
-            .journal
-            .read(&self.position, |entry, at, line| follow(state, entry, at, line.len(), &path))?;
-        self.position = position;
-        self.check_draft()
+        let (from, path) = (self.position.clone(), self.journal.path().to_owned());
+        let (state, position) = (&mut self.state, &mut self.position);
+        let read = self.journal.read(&from, |entry, at, line| {
+            follow(state, entry, at, line.len(), &path)?;
+            position.clone_from(at);
+            Ok(())
+        });
+        self.check_draft()?; // what its words mean is unknown: no damage
+        self.position = read?;
+        Ok(())
     }
 
     /// A journal of another draft of the open version is somebody else's.
@@ -183,11 +235,13 @@ impl<'a> Session<'a> {
     }
 
     fn catch_up(&mut self, locked: &mut Locked) -> Result<(), EngineError> {
-        let (state, path) = (&mut self.state, self.journal.path().to_owned());
-        let position = locked.catch_up(&self.position, |entry, at, line| {
-            follow(state, entry, at, line.len(), &path)
+        let (from, path) = (self.position.clone(), self.journal.path().to_owned());
+        let (state, position) = (&mut self.state, &mut self.position);
+        self.position = locked.catch_up(&from, |entry, at, line| {
+            follow(state, entry, at, line.len(), &path)?;
+            position.clone_from(at);
+            Ok(())
         })?;
-        self.position = position;
         Ok(())
     }
 
@@ -268,7 +322,7 @@ fn role_name(role: Writer) -> &'static str {
 }
 
 /// Folds one entry; what cannot have happened is damage, with its place.
-fn follow(
+pub(super) fn follow(
     state: &mut State,
     entry: &Entry,
     at: &Position,

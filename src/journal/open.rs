@@ -137,22 +137,48 @@ impl Journal {
         self.follow(from, each).map(|(end, _)| end.position)
     }
 
+    /// Like [`Journal::read`], for who only shows what is there: what had been acknowledged is
+    /// compared at the end, so that everything before the damage is handed over first.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn show(
+        &self,
+        from: &Position,
+        each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
+    ) -> Result<Position, JournalError> {
+        let head = self.head()?;
+        let acknowledged = self.check_acknowledged(&head);
+        let read = self.follow_from(from, &head, each);
+        acknowledged.and(read).map(|end| end.position)
+    }
+
     /// Reads every entry after a position, and refuses every end that is damage. `from` itself
     /// must still be there: who read an entry in doubt may find another one in its place.
     pub(super) fn follow(
         &self,
         from: &Position,
-        mut each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
+        each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
     ) -> Result<(End, Head), JournalError> {
         let head = self.head()?;
         self.check_acknowledged(&head)?;
+        let end = self.follow_from(from, &head, each)?;
+        Ok((end, head))
+    }
+
+    fn follow_from(
+        &self,
+        from: &Position,
+        head: &Head,
+        mut each: impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError>,
+    ) -> Result<End, JournalError> {
         if !self.matches(from)? {
             let end = self.scan(&Position::start(), |_, _, _| Ok(()))?;
-            self.check_end(&end, &head)?;
+            self.check_end(&end, head)?;
             return Err(self.rewritten(from)?);
         }
         let end = self.scan(from, |entry, at, line| {
-            if let Head::At(known) = &head
+            if let Head::At(known) = head
                 && known.seq == at.seq
                 && known.hash != at.hash
             {
@@ -166,8 +192,8 @@ impl Journal {
             }
             each(entry, at, line)
         })?;
-        self.check_end(&end, &head)?;
-        Ok((end, head))
+        self.check_end(&end, head)?;
+        Ok(end)
     }
 
     pub(super) fn scan(

@@ -116,18 +116,23 @@ fn a_copy_can_be_repaired_and_then_adopted() {
     assert_eq!(run(&["journal", "verify"]), 0);
 }
 
-/// Appends an entry like the last one, of a version that does not exist yet.
-fn append_newer(environment: &TestEnvironment) {
+/// Appends an entry that hangs in the chain and says what an earlier one says, as version `v`.
+fn append_like(environment: &TestEnvironment, earlier: usize, v: u64) {
     let path = environment.state("journal.jsonl");
     let mut text = fs::read_to_string(&path).unwrap();
-    let last = text.lines().last().unwrap();
-    let (body, tail) = last.rsplit_once(",\"hash\":\"").unwrap();
-    let (before, _) = body.rsplit_once("\"prev\":\"").unwrap();
-    let before = before.replacen("{\"v\":1,\"seq\":5,", "{\"v\":2,\"seq\":6,", 1);
-    let body = format!("{before}\"prev\":\"{}\"", &tail[..64]);
+    let (_, tail) = text.lines().last().unwrap().rsplit_once(",\"hash\":\"").unwrap();
+    let (head, _) = text.lines().nth(earlier - 1).unwrap().rsplit_once("\"prev\":\"").unwrap();
+    let seq = text.lines().count() + 1;
+    let from = format!("{{\"v\":1,\"seq\":{earlier},");
+    let head = head.replacen(&from, &format!("{{\"v\":{v},\"seq\":{seq},"), 1);
+    let body = format!("{head}\"prev\":\"{}\"", &tail[..64]);
     let hash: String = Sha256::digest(&body).iter().map(|b| format!("{b:02x}")).collect();
     text += &format!("{body},\"hash\":\"{hash}\"}}\n");
     fs::write(&path, text).unwrap();
+}
+
+fn append_newer(environment: &TestEnvironment) {
+    append_like(environment, 5, 2);
 }
 
 #[test]
@@ -138,4 +143,94 @@ fn a_newer_journal_is_refused_with_exit_code_7() {
     snapshot("journal_newer", &environment.sched(&["pause"]));
     assert_eq!(environment.sched(&["tick"]).code, 7);
     assert_eq!(fs::read(environment.state("journal.jsonl")).unwrap(), before);
+}
+
+fn append_garbage(environment: &TestEnvironment) {
+    let path = environment.state("journal.jsonl");
+    fs::write(&path, fs::read_to_string(&path).unwrap() + "garbage\n").unwrap();
+}
+
+const READERS: &[&[&str]] = &[
+    &["status"],
+    &["show", "batch:b1"],
+    &["show", "3"],
+    &["why", "batch:b1"],
+    &["log"],
+    &["journal", "replay"],
+    &["journal", "replay", "--at", "9"],
+];
+
+#[test]
+fn what_stands_before_the_damage_is_shown_and_then_the_damage_is_said() {
+    let environment = with_entries();
+    environment.sched(&["status"]);
+    let before = READERS.iter().map(|args| environment.sched(args).stdout).collect::<Vec<_>>();
+    append_garbage(&environment);
+    for (args, before) in READERS.iter().zip(before) {
+        let said = environment.sched(args);
+        // an entry behind the damage: the state before the damage
+        let beyond = *args == READERS[6];
+        let expected = if beyond { &environment.sched(READERS[5]).stdout } else { &before };
+        assert_eq!((said.code, &said.stdout), (5, expected), "{args:?}");
+        assert!(said.stderr.contains("damaged at byte"), "{args:?}: {}", said.stderr);
+    }
+    let said = environment.sched(&["status", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.code, &document["head"]["seq"]), (5, &5.into()));
+    for args in
+        [&["pause"][..], &["tick"], &["enqueue", "--issues", "9"], &["requeue", "--issue", "1"]]
+    {
+        assert_eq!(environment.sched(args).code, 5, "{args:?}");
+    }
+    snapshot("journal_damaged_status", &environment.sched(&["status"]));
+    snapshot("journal_damaged_missing", &environment.sched(&["show", "issue:77"]));
+}
+
+/// Each kind of damage, with the exit code and the last entry that is shown.
+#[test]
+fn whatever_is_wrong_with_a_journal_its_beginning_is_shown() {
+    let resumed = r#""type":"scheduler-resumed""#;
+    type Damage<'a> = &'a dyn Fn(&TestEnvironment);
+    let cases: &[(&str, i32, u64, Damage<'_>)] = &[
+        ("newer", 7, 5, &append_newer),
+        ("illegal", 5, 5, &|environment| append_like(environment, 3, 1)),
+        ("edited", 5, 4, &|environment| {
+            edit(environment, resumed, r#""type":"scheduler-Resumed""#)
+        }),
+        ("longer", 5, 4, &|environment| {
+            edit(environment, resumed, r#" "type":"scheduler-resumed""#)
+        }),
+        ("cut", 5, 4, &|environment| {
+            let text = fs::read_to_string(environment.state("journal.jsonl")).unwrap();
+            let lines: Vec<&str> = text.lines().take(4).collect();
+            fs::write(environment.state("journal.jsonl"), lines.join("\n") + "\n").unwrap();
+        }),
+    ];
+    for (name, code, last, damage) in cases {
+        let environment = with_entries();
+        let _ = fs::remove_file(environment.state("projection.sqlite"));
+        damage(&environment);
+        for args in [&["status", "--json"][..], &["journal", "replay", "--json"]] {
+            let said = environment.sched(args);
+            let document: serde_json::Value = serde_json::from_str(&said.stdout)
+                .unwrap_or_else(|error| panic!("{name}: {error}: {}", said.text()));
+            assert_eq!((said.code, &document["head"]["seq"]), (*code, &(*last).into()), "{name}");
+            assert_eq!(document["issues"].as_array().unwrap().len(), 2, "{name}");
+        }
+        assert_eq!(environment.sched(&["show", "batch:b1"]).code, *code, "{name}");
+        assert_eq!(environment.sched(&["pause"]).code, *code, "{name}");
+        assert!(!environment.state("projection.sqlite").exists(), "{name}");
+    }
+}
+
+#[test]
+fn the_past_before_the_damage_is_replayed_as_if_there_were_none() {
+    let environment = with_entries();
+    let at_4 = ["journal", "replay", "--at", "4", "--json"];
+    let before = environment.sched(&at_4);
+    append_garbage(&environment);
+    let said = environment.sched(&at_4);
+    assert_eq!((said.code, said.stdout), (0, before.stdout), "{}", said.stderr);
+    let long_ago = ["journal", "replay", "--at", "2020-01-01T00:00:00.000Z"];
+    assert_eq!(environment.sched(&long_ago).code, 0);
 }

@@ -4,11 +4,9 @@ use crate::audit::verify::{self, Report};
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose, status};
-use crate::domain::apply::{fold, retire};
-use crate::domain::state::State;
 use crate::domain::time::Timestamp;
-use crate::engine::Session;
-use crate::journal::{Journal, JournalError, Position};
+use crate::engine::{Session, past};
+use crate::journal::Journal;
 use std::path::{Path, PathBuf};
 
 pub(super) fn verify(context: &Context, files: &[PathBuf]) -> Result<u8, CliError> {
@@ -74,37 +72,24 @@ pub(super) fn replay(
         Some(file) => Journal::open_file(file)?,
         None => Journal::open(&dir)?,
     };
-    let state = state_at(&journal, &until)?;
-    if let Until::Seq(seq) = until
-        && state.head.seq < seq
-    {
-        let last = state.head.seq;
-        return Err(CliError::no_such(format!("there is no entry {seq}: the last is {last}")));
-    }
-    status::print(context, &state, None)
-}
-
-fn state_at(journal: &Journal, until: &Until) -> Result<State, CliError> {
-    let mut state = State::default();
-    journal.read(&Position::start(), |entry, position, _| {
-        let wanted = match until {
-            Until::Seq(seq) => position.seq <= *seq,
-            Until::Time(time) => entry.at <= *time,
-            Until::End => true,
-        };
-        if !wanted {
-            return Ok(());
+    let past = past(&journal, &|entry, at| match &until {
+        Until::Seq(seq) => at.seq <= *seq,
+        Until::Time(time) => entry.at <= *time,
+        Until::End => true,
+    });
+    let last = past.state.head.seq;
+    let reached = past.goes_on || matches!(until, Until::Seq(seq) if seq == last);
+    let damage = past.damage.filter(|_| !reached);
+    match (&damage, until) {
+        (Some(_), _) if last == 0 => {} // nothing to show
+        (None, Until::Seq(seq)) if last < seq => {
+            return Err(CliError::no_such(format!("there is no entry {seq}: the last is {last}")));
         }
-        let done = fold(&mut state, entry, &position.hash);
-        retire(&mut state);
-        done.map_err(|illegal| JournalError::Illegal {
-            path: journal.path().to_owned(),
-            seq: position.seq,
-            offset: position.offset,
-            message: illegal.to_string(),
-        })
-    })?;
-    Ok(state)
+        _ => {
+            status::print(context, &past.state, None)?;
+        }
+    }
+    damage.map_or(Ok(0), |damage| Err(damage.into()))
 }
 
 pub(super) fn repair(context: &Context, from_seq: u64, yes: bool) -> Result<u8, CliError> {

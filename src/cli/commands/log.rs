@@ -63,7 +63,7 @@ pub(super) fn run(
     let mut position = Position::start();
     loop {
         let failed: RefCell<Option<CliError>> = RefCell::new(None);
-        position = journal.read(&position, |entry, _, raw| {
+        position = journal.show(&position, |entry, _, raw| {
             if failed.borrow().is_none()
                 && let Err(error) = say(context, &filter, entry, raw)
             {

@@ -4,7 +4,7 @@ use super::show::find_dispatch;
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::cli::output;
-use crate::domain::event::Writer;
+use crate::cli::reading::Reading;
 use crate::os::SystemRuns;
 use std::fs::File;
 use std::io::Read;
@@ -13,8 +13,12 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) fn run(context: &Context, dispatch: &str, follow: bool) -> Result<u8, CliError> {
-    let mut session = context.session(Writer::Operator)?;
-    let id = find_dispatch(&session, dispatch)?;
+    context.reading()?.show(|reading| show(reading, dispatch, follow))
+}
+
+fn show(reading: &mut Reading<'_>, dispatch: &str, follow: bool) -> Result<u8, CliError> {
+    let id = find_dispatch(reading, dispatch)?;
+    let session = &mut reading.session;
     let path = SystemRuns::new(&session.dir()).log(id);
     let mut file = match File::open(&path) {
         Ok(file) => file,

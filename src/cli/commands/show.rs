@@ -2,23 +2,27 @@
 
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
+use crate::cli::reading::Reading;
 use crate::cli::{output, prose};
-use crate::domain::event::{Entry, Event, Writer};
+use crate::domain::event::{Entry, Event};
 use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::engine::Session;
-use crate::journal::Position;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 pub(super) fn run(context: &Context, what: &str) -> Result<u8, CliError> {
-    let session = context.session(Writer::Operator)?;
+    context.reading()?.show(|reading| show(context, reading, what))
+}
+
+fn show(context: &Context, reading: &Reading<'_>, what: &str) -> Result<u8, CliError> {
+    let session = &reading.session;
     let document = match what.parse::<Unit>() {
-        Ok(unit) => unit_document(&session, &unit)?,
+        Ok(unit) => unit_document(session, &unit)?,
         Err(_) => match what.parse::<u64>() {
             Ok(seq) if what.len() < 6 || seq <= session.state.head.seq => {
-                entry_document(&session, seq)?
+                entry_document(reading, seq)?
             }
-            _ => dispatch_document(&session, find_dispatch(&session, what)?)?,
+            _ => dispatch_document(reading, find_dispatch(reading, what)?)?,
         },
     };
     if context.global.json {
@@ -56,23 +60,22 @@ fn merge(document: &mut Value, more: Value) {
     }
 }
 
-fn entry_document(session: &Session<'_>, seq: u64) -> Result<Value, CliError> {
+fn entry_document(reading: &Reading<'_>, seq: u64) -> Result<Value, CliError> {
     let mut found = None;
-    session.journal().read(&Position::start(), |entry, at, _| {
+    reading.entries(|entry, at| {
         if at.seq == seq {
             found = Some((entry.clone(), at.hash.clone()));
         }
-        Ok(())
-    })?;
+    });
     let Some((entry, hash)) = found else {
-        let last = session.state.head.seq;
+        let last = reading.session.state.head.seq;
         return Err(CliError::no_such(format!("there is no entry {seq}: the last is {last}")));
     };
     Ok(json!({"schema": "sched.show/v1", "entry": entry, "hash": hash}))
 }
 
 /// The dispatch whose id begins like this: 6 characters or more, and only one.
-pub(super) fn find_dispatch(session: &Session<'_>, text: &str) -> Result<DispatchId, CliError> {
+pub(super) fn find_dispatch(reading: &Reading<'_>, text: &str) -> Result<DispatchId, CliError> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
@@ -85,7 +88,7 @@ pub(super) fn find_dispatch(session: &Session<'_>, text: &str) -> Result<Dispatc
             ));
     }
     let mut found: Vec<DispatchId> = Vec::new();
-    session.journal().read(&Position::start(), |entry, _, _| {
+    reading.entries(|entry, _| {
         for event in &entry.events {
             if let Event::DispatchPlanned(plan) = event
                 && plan.dispatch.to_string().starts_with(text)
@@ -93,8 +96,7 @@ pub(super) fn find_dispatch(session: &Session<'_>, text: &str) -> Result<Dispatc
                 found.push(plan.dispatch);
             }
         }
-        Ok(())
-    })?;
+    });
     match found.as_slice() {
         [one] => Ok(*one),
         [] => Err(CliError::no_such(format!("there is no dispatch `{text}`"))),
@@ -103,16 +105,16 @@ pub(super) fn find_dispatch(session: &Session<'_>, text: &str) -> Result<Dispatc
     }
 }
 
-fn dispatch_document(session: &Session<'_>, id: DispatchId) -> Result<Value, CliError> {
+fn dispatch_document(reading: &Reading<'_>, id: DispatchId) -> Result<Value, CliError> {
     let mut chain: Vec<Value> = Vec::new();
-    session.journal().read(&Position::start(), |entry, _, _| {
+    reading.entries(|entry, _| {
         let about = entry.events.iter().filter(|event| prose::dispatch_of(event) == Some(id));
         chain.extend(about.map(|event| json!({"seq": entry.seq, "at": entry.at, "event": event})));
-        Ok(())
-    })?;
+    });
     if chain.is_empty() {
         return Err(CliError::no_such(format!("there is no dispatch {id}")));
     }
+    let session = &reading.session;
     Ok(json!({
         "schema": "sched.show/v1",
         "dispatch": id,
@@ -125,11 +127,14 @@ fn dispatch_document(session: &Session<'_>, id: DispatchId) -> Result<Value, Cli
 pub(super) fn why(context: &Context, unit: &str) -> Result<u8, CliError> {
     let unit: Unit =
         unit.parse().map_err(|e: crate::domain::ids::InvalidId| CliError::usage(e.to_string()))?;
-    let session = context.session(Writer::Operator)?;
+    context.reading()?.show(|reading| say_why(context, reading, &unit))
+}
+
+fn say_why(context: &Context, reading: &Reading<'_>, unit: &Unit) -> Result<u8, CliError> {
     let mut chain: Vec<(Entry, Vec<Event>)> = Vec::new();
-    let names = names(&session, &unit);
+    let names = names(&reading.session, unit);
     let mut dispatches: BTreeSet<DispatchId> = BTreeSet::new();
-    session.journal().read(&Position::start(), |entry, _, _| {
+    reading.entries(|entry, _| {
         let mut about: Vec<Event> = Vec::new();
         for event in &entry.events {
             let dispatch = prose::dispatch_of(event);
@@ -145,8 +150,7 @@ pub(super) fn why(context: &Context, unit: &str) -> Result<u8, CliError> {
         if !about.is_empty() {
             chain.push((entry.clone(), about));
         }
-        Ok(())
-    })?;
+    });
     if chain.is_empty() {
         return Err(CliError::no_such(format!("there is no {unit}"))
             .remedy("see what there is:  sched status"));
