@@ -195,7 +195,8 @@ pub enum Command {
         /// An empty or new directory (default: a new one)
         dir: Option<PathBuf>,
     },
-    /// Make the state directory, a commented `sched.toml` and the first journal entry
+    /// Make the state directory, a commented `sched.toml` and the first journal entry; in a
+    /// repository that was renamed, record where it is now
     #[command(after_help = "Example:\n  cd my-repository && sched init")]
     Init {
         /// Take over a copied or restored state directory

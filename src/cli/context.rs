@@ -2,6 +2,7 @@
 
 use super::args::Global;
 use super::errors::CliError;
+use super::home::{away, common_dir};
 use super::reading::Reading;
 use crate::domain::config::Config;
 use crate::domain::event::Writer;
@@ -191,24 +192,6 @@ fn git(repository: &str, path: &str, lock: Option<&dyn AsFd>) -> GitCommand {
     }
 }
 
-/// The common git directory of the repository that a directory is in, found as git finds it but
-/// without starting a process: every command asks for it, also on a busy machine.
-fn common_dir(current: &Path) -> Option<PathBuf> {
-    let is_git = |dir: &Path| dir.join("HEAD").exists() && dir.join("objects").is_dir();
-    current.ancestors().find_map(|dir| {
-        let dot = dir.join(".git");
-        if dot.is_dir() {
-            return Some(dot);
-        }
-        let Ok(text) = std::fs::read_to_string(&dot) else {
-            return is_git(dir).then(|| dir.to_owned()); // a bare repository
-        };
-        let own = dir.join(text.trim().strip_prefix("gitdir: ")?);
-        let common = std::fs::read_to_string(own.join("commondir")).ok();
-        Some(common.map_or_else(|| own.clone(), |to| own.join(to.trim())))
-    })
-}
-
 /// The repository that a directory is in.
 pub fn repository(dir: &Path) -> Option<Repository> {
     match GitCommand::new(dir).repository() {
@@ -228,7 +211,12 @@ fn read_config(path: &Path, session: &Session<'_>) -> Option<ReadConfig> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
-            let why = format!("cannot read `{}`: {error}", path.display());
+            let recorded = session.state.environment.as_ref();
+            let stale = recorded.filter(|recorded| Path::new(&recorded.config) == path);
+            let why = match stale.and_then(|recorded| away(recorded, &session.dir())) {
+                Some(away) => format!("{away}: run `sched init` where it is now"),
+                None => format!("cannot read `{}`: {error}", path.display()),
+            };
             return Some((String::new(), Err(why)));
         }
     };

@@ -4,6 +4,7 @@ pub mod args;
 pub mod commands;
 mod context;
 mod errors;
+mod home;
 pub mod output;
 pub mod prose;
 mod reading;

@@ -81,6 +81,8 @@ pub struct Post {
 pub enum Command {
     /// The first entry.
     Create(JournalCreated, EnvironmentRecorded),
+    /// Repository and configuration have other paths now: they were renamed.
+    Record(EnvironmentRecorded),
     /// Queue work.
     Enqueue(Enqueue),
     /// Hold new dispatches back.

@@ -1,6 +1,6 @@
 //! `sched init`.
 
-use crate::environment::{TestEnvironment, snapshot};
+use crate::environment::{TestEnvironment, snapshot, snapshot_text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -62,4 +62,65 @@ fn an_init_that_was_killed_within_its_first_entry_is_done_again_and_nothing_goes
     assert_eq!(types, ["journal-created", "environment-recorded", "tail-quarantined"]);
     assert_eq!(environment.sched(&["tick"]).code, 0);
     assert_eq!(environment.sched(&["journal", "verify"]).code, 0);
+}
+
+#[test]
+fn a_renamed_repository_is_recorded_anew_by_init() {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["enqueue", "--issues", "1"]);
+    fs::rename(environment.path("repo"), environment.path("renamed")).unwrap();
+    let sched = |args: &[&str]| environment.sched_in("renamed", args);
+    let refused = sched(&["enqueue", "--issues", "2"]);
+    let doctor = sched(&["doctor"]);
+    assert_eq!(doctor.code, 1);
+    let repository = doctor.stdout.lines().skip_while(|line| !line.contains("repository"));
+    let doctor = repository.take(2).collect::<Vec<_>>().join("\n");
+    let said = [refused.text(), doctor, sched(&["tick"]).text(), sched(&["init"]).text()];
+    snapshot_text("init_renamed", &said.join("\n===\n"));
+    assert_eq!(sched(&["doctor"]).code, 0);
+    assert_eq!(sched(&["init"]).code, 1, "it is at home now");
+    let run = sched(&["run", "--until-idle", "--interval", "100ms"]);
+    assert_eq!(run.code, 0, "{}", run.text());
+    assert!(run.stdout.contains("issue 1 done"), "{}", run.text());
+    assert!(environment.path("renamed/file-1").exists());
+}
+
+#[test]
+fn a_repository_that_stands_where_this_one_was_is_left_alone() {
+    let environment = TestEnvironment::initialized();
+    let path = |name: &str| environment.path(name);
+    fs::rename(path("repo"), path("renamed")).unwrap();
+    fs::create_dir(path("repo")).unwrap();
+    environment.git(&["init", "--quiet"]);
+    let there = path("renamed/.git/sched");
+    let from_other = environment.sched(&["init", "--state-dir", there.to_str().unwrap()]);
+    assert_eq!(from_other.code, 1, "not from another repository: {}", from_other.text());
+    let said = environment.sched_in("renamed", &["init", "--json"]);
+    assert_eq!(said.code, 0, "{}", said.text());
+    assert!(said.stdout.contains(r#""config":"[place]/renamed/sched.toml""#), "{}", said.stdout);
+}
+
+#[test]
+fn a_copy_of_a_repository_is_not_recorded_before_it_is_adopted() {
+    let environment = TestEnvironment::initialized();
+    let copy = std::process::Command::new("cp")
+        .args(["-r", "repo", "copy"])
+        .current_dir(environment.path(""))
+        .status();
+    assert!(copy.unwrap().success());
+    let sched = |args: &[&str]| environment.sched_in("copy", args).code;
+    assert_eq!((sched(&["init"]), sched(&["init", "--adopt"])), (1, 0));
+    assert_eq!((sched(&["doctor"]), sched(&["init"]), sched(&["doctor"])), (1, 0, 0));
+}
+
+#[test]
+fn a_renamed_directory_without_a_repository_is_recorded_anew_too() {
+    let environment = TestEnvironment::new();
+    let path = |name: &str| environment.path(name);
+    fs::create_dir_all(path("queue/below")).unwrap();
+    assert_eq!(environment.sched_in("queue", &["init"]).code, 0);
+    fs::rename(path("queue"), path("renamed")).unwrap();
+    let said = environment.sched_in("renamed/below", &["init", "--json"]);
+    assert!(said.stdout.contains(r#""config":"[place]/renamed/sched.toml""#), "{}", said.text());
+    assert_eq!(environment.sched_in("renamed", &["init"]).code, 1);
 }

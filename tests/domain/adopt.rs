@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use sched::domain::command::Command;
-use sched::domain::event::{JournalRepaired, Place};
+use sched::domain::event::{EnvironmentRecorded, JournalRepaired, Place};
 use sched::domain::ids::JournalId;
 use sched::domain::rules::named_in;
 use uuid::Uuid;
@@ -40,6 +40,19 @@ fn a_dissolve_that_was_under_way_is_made_after_resume() {
     w.given(adopt(2, true));
     let line = w.given(resume(batch("b1")));
     assert!(line.contains("batch-resumed batch-dissolved:operator"), "{line}");
+}
+
+#[test]
+fn a_renamed_repository_is_recorded_again_over_whatever_is_under_way() {
+    let mut w = World::batch("", &["1", "2"]);
+    w.start("batch:b1/1");
+    let environment = EnvironmentRecorded {
+        path: "/bin".into(),
+        repository: Some("/renamed".into()),
+        config: "/renamed/sched.toml".into(),
+    };
+    assert_eq!(w.given(Command::Record(environment.clone())), "environment-recorded");
+    assert_eq!((w.tick().as_str(), &w.state.environment), ("", &Some(environment)));
 }
 
 fn repaired(units: &[&str]) -> Command {

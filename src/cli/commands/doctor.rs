@@ -3,6 +3,7 @@
 use crate::audit::schema;
 use crate::cli::context::{Context, Surroundings};
 use crate::cli::errors::CliError;
+use crate::cli::home::away;
 use crate::cli::output;
 use crate::domain::config::Config;
 use crate::domain::event::{EnvironmentRecorded, Tier, VERSION, Writer};
@@ -176,6 +177,9 @@ fn disk(findings: &mut Findings, session: &Session<'_>) {
 
 fn configuration(context: &Context, findings: &mut Findings, session: &Session<'_>) {
     let Some(recorded) = session.state.environment.clone() else { return };
+    if let Some(away) = away(&recorded, &session.dir()) {
+        findings.bad("repository", "error", away, "where it is now:  sched init");
+    }
     let file = context.global.config.clone().unwrap_or_else(|| recorded.config.clone().into());
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => text,

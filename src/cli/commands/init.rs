@@ -3,6 +3,7 @@
 use crate::audit::schema;
 use crate::cli::context::{Context, checked_config, repository};
 use crate::cli::errors::CliError;
+use crate::cli::home::{away, belongs, home};
 use crate::cli::output;
 use crate::domain::command::Command;
 use crate::domain::event::{EnvironmentRecorded, JournalCreated, Writer};
@@ -28,6 +29,9 @@ pub(super) fn run(context: &Context, adopt: bool) -> Result<u8, CliError> {
         Err(error) if error.code == 4 => context.current.join(".sched"),
         Err(error) => return Err(error),
     };
+    if let Some(moved) = Moved::find(context, &dir, repository.as_deref()) {
+        return moved.record(context, &dir, repository.as_deref());
+    }
     let config = config_path(context, repository.as_deref());
     let made = prepare_config(&config, repository.as_deref())?;
     place::make_dir(&dir)?;
@@ -38,11 +42,7 @@ pub(super) fn run(context: &Context, adopt: bool) -> Result<u8, CliError> {
         draft: schema::draft(),
     };
     let journal = created.journal;
-    let environment = EnvironmentRecorded {
-        path: std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into()),
-        repository: repository.as_ref().map(|path| path.to_string_lossy().into_owned()),
-        config: config.to_string_lossy().into_owned(),
-    };
+    let environment = environment(repository.as_deref(), &config);
     let session = Session::create(&dir, &context.clock, &Command::Create(created, environment));
     if session.is_err() && made {
         let _ = std::fs::remove_file(&config); // nothing is left of an init that failed
@@ -59,6 +59,76 @@ pub(super) fn run(context: &Context, adopt: bool) -> Result<u8, CliError> {
         output::line("next:  sched enqueue --issues 101 && sched tick", &context.global)?;
     }
     Ok(0)
+}
+
+fn environment(repository: Option<&Path>, config: &Path) -> EnvironmentRecorded {
+    EnvironmentRecorded {
+        path: std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into()),
+        repository: repository.map(|path| path.to_string_lossy().into_owned()),
+        config: config.to_string_lossy().into_owned(),
+    }
+}
+
+/// A scheduler whose repository was renamed: the state directory is in its own place, and what
+/// was recorded is not there.
+struct Moved<'a> {
+    session: Session<'a>,
+    recorded: EnvironmentRecorded,
+    why: String,
+}
+
+impl<'a> Moved<'a> {
+    fn find(context: &'a Context, dir: &Path, repository: Option<&Path>) -> Option<Self> {
+        let dir = dir.canonicalize().ok()?;
+        let session = Session::open(&dir, &context.clock, Writer::Operator).ok()?;
+        let recorded = session.state.environment.clone()?;
+        let in_place = session.state.journal.as_ref()?.place == place::place(&dir).ok()?;
+        let alike = recorded.repository.is_some() == repository.is_some()
+            && repository.is_none_or(|here| belongs(&dir, here));
+        let why = away(&recorded, &dir).filter(|_| in_place && alike)?;
+        Some(Self { session, recorded, why })
+    }
+
+    /// Where the configuration is now: it was renamed with what it lies in.
+    fn config(&self, context: &Context, dir: &Path, repository: Option<&Path>) -> PathBuf {
+        let recorded = Path::new(&self.recorded.config);
+        match recorded.strip_prefix(home(&self.recorded)) {
+            _ if context.global.config.is_some() => config_path(context, repository),
+            Err(_) => recorded.to_owned(),
+            Ok(inside) => {
+                let beside = dir.parent().filter(|_| dir.ends_with(".sched"));
+                repository.or(beside).unwrap_or(&context.current).join(inside)
+            }
+        }
+    }
+
+    fn record(
+        mut self,
+        context: &Context,
+        dir: &Path,
+        repository: Option<&Path>,
+    ) -> Result<u8, CliError> {
+        let config = self.config(context, dir, repository);
+        prepare_config(&config, repository)?;
+        let environment = environment(repository, &config);
+        self.session.transact(&Input::Command(Command::Record(environment)))?;
+        self.session.save();
+        if context.global.json {
+            let (dir, journal) = (self.session.dir(), &self.session.state.journal);
+            let journal = journal.as_ref().map(|known| known.journal);
+            output::json(&serde_json::json!({
+                "schema": "sched.init/v1", "state_dir": dir, "config": config, "journal": journal,
+                "was": self.recorded,
+            }))?;
+            return Ok(0);
+        }
+        let here = repository.unwrap_or(&context.current).display();
+        output::line(&format!("{}: recorded anew", self.why), &context.global)?;
+        output::line(&format!("repository       {here}"), &context.global)?;
+        output::line(&format!("configuration    {}", config.display()), &context.global)?;
+        output::line("next:  sched doctor && sched tick", &context.global)?;
+        Ok(0)
+    }
 }
 
 fn config_path(context: &Context, repository: Option<&Path>) -> PathBuf {

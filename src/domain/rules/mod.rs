@@ -76,6 +76,10 @@ fn command_rule(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal>
             draft.push(environment.clone());
             Ok(())
         }
+        Command::Record(environment) => {
+            draft.push(environment.clone());
+            Ok(())
+        }
         Command::Enqueue(work) => enqueue::enqueue(draft, work),
         Command::Pause { reason } => operator::pause(draft, reason.clone()),
         Command::Resume { reason } => operator::resume(draft, reason.clone()),
