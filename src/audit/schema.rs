@@ -6,13 +6,12 @@ use crate::journal::line::sha256_hex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The versions that are frozen, with the digests of their files.
+/// The files of the versions that are frozen, each with its digest, as `sha256sum` writes them.
 pub const FROZEN: &str = include_str!("../../journal-schema/FROZEN");
 
 /// Whether the version that this program writes is frozen.
 pub fn is_frozen() -> bool {
-    let name = format!("v{VERSION}");
-    FROZEN.lines().any(|line| line.split_whitespace().next() == Some(name.as_str()))
+    FROZEN.contains(&format!("  journal-schema/v{VERSION}/"))
 }
 
 /// The draft that a journal of an open version says it was begun with.
