@@ -10,16 +10,16 @@
 //! | `TRUNCATED` | acknowledged entries are missing at the end |
 //! | `REWRITTEN` | an acknowledged entry is another one now |
 //! | `CONFLICT-MARKERS` | a merge was committed into it |
-//! | `VERSION` | a newer version |
+//! | `VERSION` | a newer version; no damage, but more than this program knows |
 //! | `TORN-TAIL` | a write that never finished; no failure |
 
 use crate::domain::event::{Entry, Event, VERSION};
 use crate::domain::time::Timestamp;
-use crate::journal::disk;
+use crate::journal::disk::DiskFile;
 use crate::journal::head::{self, Acknowledged, Head};
 use crate::journal::line::{self, Defect, GENESIS};
 use crate::journal::scan;
-use crate::journal::{ACTIVE, HEAD};
+use crate::journal::{ACTIVE, HEAD, Journal, JournalError, open_if_there};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,6 +63,12 @@ impl Report {
         self.damage.iter().all(|damage| damage.kind == "TORN-TAIL")
     }
 
+    /// Whether a newer program wrote what is not understood here, and nothing else is found.
+    pub fn only_newer(&self) -> bool {
+        let harmless = |damage: &Damage| ["TORN-TAIL", "VERSION"].contains(&damage.kind);
+        !self.ok() && self.damage.iter().all(harmless)
+    }
+
     /// The document of `--json`.
     pub fn document(&self) -> Value {
         let head =
@@ -79,48 +85,47 @@ impl Report {
 }
 
 /// Verifies the journal of a state directory, against its `head`.
-pub fn state_dir(dir: &Path) -> Report {
-    let path = dir.join(ACTIVE);
-    let acknowledged = match read_head(&dir.join(HEAD)) {
-        Ok(Head::At(acknowledged)) => Some(acknowledged),
-        Ok(Head::Absent | Head::Unreadable) => None, // nothing to compare with; `doctor` says so
-        Err(error) => {
-            let mut walk = Walk::new(None);
-            walk.file = dir.join(HEAD).display().to_string();
-            walk.damage("EDIT", 0, format!("cannot read `{}`: {error}", walk.file));
-            return walk.report;
+///
+/// # Errors
+/// [`JournalError`] when there is none, or it is no file that could be one.
+pub fn state_dir(dir: &Path) -> Result<Report, JournalError> {
+    let (path, head_path) = (dir.join(ACTIVE), dir.join(HEAD));
+    let head = open_if_there(&head_path)?;
+    let head = head::read(head.as_ref().map(|file| file as &dyn DiskFile));
+    let io = |source| JournalError::Io { action: "read", path: head_path, source };
+    let acknowledged = match head.map_err(io)? {
+        Head::At(acknowledged) => Some(acknowledged),
+        Head::Absent | Head::Unreadable => {
+            Journal::open(dir)?; // nothing to compare with, but there must be one
+            None
         }
     };
     let mut walk = Walk::new(acknowledged.as_ref().map(|known| known.seq));
-    match walk.file(&path) {
-        // gone though it had been acknowledged: said as what is missing at the end
-        Err(error) if error.kind() == io::ErrorKind::NotFound && acknowledged.is_some() => {}
-        Err(error) => walk.unreadable(&path, &error),
-        Ok(()) => {}
+    // gone though it had been acknowledged: said as what is missing at the end
+    if let Some(file) = open_if_there(&path)? {
+        walk.whole(&path, &file);
     }
     if let Some(acknowledged) = acknowledged {
         walk.against(&path, &acknowledged);
     }
-    walk.report
-}
-
-fn read_head(path: &Path) -> io::Result<Head> {
-    match disk::open(path, false) {
-        Ok(file) => head::read(Some(&file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Head::Absent),
-        Err(error) => Err(error),
-    }
+    Ok(walk.report)
 }
 
 /// Verifies files, one after the other as one journal.
-pub fn files(paths: &[PathBuf]) -> Report {
+///
+/// # Errors
+/// [`JournalError`] when one of them is no file that could be a journal.
+pub fn files(paths: &[PathBuf]) -> Result<Report, JournalError> {
     let mut walk = Walk::new(None);
     for path in paths {
-        if let Err(error) = walk.file(path) {
-            walk.unreadable(path, &error);
-        }
+        let gone = || JournalError::Io {
+            action: "open",
+            path: path.clone(),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        walk.whole(path, &open_if_there(path)?.ok_or_else(gone)?);
     }
-    walk.report
+    Ok(walk.report)
 }
 
 /// Lines that were missing when the walk came by.
@@ -164,8 +169,12 @@ impl Walk {
         self.report.damage.push(Damage { kind, file, offset, seq, message });
     }
 
-    fn unreadable(&mut self, path: &Path, error: &io::Error) {
-        self.damage("EDIT", 0, format!("cannot read `{}`: {error}", path.display()));
+    fn whole(&mut self, path: &Path, file: &File) {
+        self.file = path.display().to_string();
+        self.number = 0;
+        if let Err(error) = self.lines(file) {
+            self.damage("EDIT", 0, format!("cannot read `{}`: {error}", path.display()));
+        }
     }
 
     /// Compares what is there with what had been acknowledged.
@@ -192,14 +201,8 @@ impl Walk {
         damage.push(Damage { kind: "REWRITTEN", file, offset, seq, message });
     }
 
-    fn file(&mut self, path: &Path) -> io::Result<()> {
-        self.file = path.display().to_string();
-        self.number = 0;
-        let file = disk::open(path, false)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("not a regular file"));
-        }
-        let mut reader = BufReader::with_capacity(1 << 18, &file);
+    fn lines(&mut self, file: &File) -> io::Result<()> {
+        let mut reader = BufReader::with_capacity(1 << 18, file);
         let mut offset = 0;
         let mut line = Vec::new();
         loop {
@@ -220,7 +223,7 @@ impl Walk {
             };
             match entry {
                 Ok((entry, hash)) => self.entry(&entry, hash, offset),
-                Err(_) if self.is_torn(&file, &line, offset)? => return Ok(()),
+                Err(_) if self.is_torn(file, &line, offset)? => return Ok(()),
                 Err(defect) => self.defect(&line, offset, defect),
             }
             if cut {

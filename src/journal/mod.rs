@@ -19,7 +19,7 @@ pub mod upcast;
 pub use append::{Committed, Locked};
 pub use error::{Category, JournalError};
 pub use lock::FileLock;
-pub use open::{Journal, Position};
+pub use open::{Journal, Position, open_if_there};
 pub use repair::Repair;
 
 /// The active file's name.

@@ -360,7 +360,10 @@ fn missing_all(path: PathBuf, found: &str) -> JournalError {
 }
 
 /// Opens an ordinary file of ours for reading; `None` when there is none.
-pub(super) fn open_if_there(path: &Path) -> Result<Option<File>, JournalError> {
+///
+/// # Errors
+/// [`JournalError::NotOurs`], or [`JournalError::Io`].
+pub fn open_if_there(path: &Path) -> Result<Option<File>, JournalError> {
     match disk::open(path, false) {
         Ok(file) => ordinary(path, &file).map(|()| Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

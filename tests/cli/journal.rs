@@ -145,6 +145,33 @@ fn a_newer_journal_is_refused_with_exit_code_7() {
     assert_eq!(fs::read(environment.state("journal.jsonl")).unwrap(), before);
 }
 
+#[test]
+fn a_newer_journal_is_never_called_damaged_by_verify() {
+    let environment = with_entries();
+    append_newer(&environment);
+    let said = environment.sched(&["journal", "verify"]);
+    snapshot("journal_verify_newer", &said);
+    assert!(!said.text().to_lowercase().contains("damaged"));
+    let document = environment.sched(&["journal", "verify", "--json"]);
+    assert_eq!(document.code, 7);
+    assert!(document.stdout.contains(r#""kind":"VERSION""#) && document.stdout.contains("false"));
+    append_garbage(&environment);
+    assert_eq!(environment.sched(&["journal", "verify"]).code, 5);
+}
+
+#[test]
+fn what_is_no_file_is_an_error_of_verify_as_of_every_command() {
+    let environment = with_entries();
+    let path = environment.state("journal.jsonl");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let verify = environment.sched(&["journal", "verify"]);
+    assert_eq!(verify.text(), environment.sched(&["status"]).text());
+    assert!(verify.stderr.contains("is a directory: expected a regular file"));
+    let none = environment.sched(&["journal", "verify", "--state-dir", "nowhere"]);
+    assert_eq!((verify.code, none.code), (5, 4), "{}", none.text());
+}
+
 fn append_garbage(environment: &TestEnvironment) {
     let path = environment.state("journal.jsonl");
     fs::write(&path, fs::read_to_string(&path).unwrap() + "garbage\n").unwrap();

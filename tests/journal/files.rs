@@ -1,6 +1,7 @@
 //! What stands in place of the files.
 
 use crate::support::{Bench, WAIT, read};
+use sched::audit::verify;
 use sched::journal::{FileLock, Journal, JournalError, Locked, place};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -32,7 +33,8 @@ fn what_is_no_ordinary_file_is_refused_with_its_reason_and_never_waited_for() {
             make(&path);
             assert_eq!(reason(&bench.read().unwrap_err()), kind, "{name}");
             assert_eq!(reason(&Locked::create(&bench.dir, "x").err().unwrap()), kind, "{name}");
-            assert!(!bench.verify().ok(), "{name}: {kind}");
+            assert_eq!(reason(&verify::state_dir(&bench.dir).unwrap_err()), kind, "{name}");
+            assert_eq!(reason(&verify::files(&[path]).unwrap_err()), kind, "{name}");
         }
     }
 }

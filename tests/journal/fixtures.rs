@@ -54,7 +54,7 @@ fn every_damaged_journal_is_what_its_name_says() {
     for (kind, bytes) in damaged() {
         let path = dir().join(kind).join("journal.jsonl");
         assert_eq!(std::fs::read(&path).unwrap(), bytes, "{kind}: run with --ignored");
-        let report = verify::files(&[path]);
+        let report = verify::files(&[path]).unwrap();
         assert_eq!(kinds(&report), [kind], "{:?}", report.damage);
         assert_eq!(report.ok(), kind == "TORN-TAIL");
     }

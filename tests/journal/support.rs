@@ -148,7 +148,7 @@ impl Bench {
     }
 
     pub fn verify(&self) -> Report {
-        verify::state_dir(&self.dir)
+        verify::state_dir(&self.dir).unwrap()
     }
 }
 

@@ -11,16 +11,20 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn verify(context: &Context, files: &[PathBuf]) -> Result<u8, CliError> {
     let report = if files.is_empty() {
-        verify::state_dir(&context.state_dir()?)
+        verify::state_dir(&context.state_dir()?)?
     } else {
-        verify::files(files)
+        verify::files(files)?
     };
     if context.global.json {
         output::json(&report.document())?;
     } else {
         say(context, &report)?;
     }
-    Ok(if report.ok() { 0 } else { 5 })
+    Ok(match (report.ok(), report.only_newer()) {
+        (true, _) => 0,
+        (false, true) => 7,
+        (false, false) => 5,
+    })
 }
 
 fn say(context: &Context, report: &Report) -> Result<(), CliError> {
@@ -32,7 +36,11 @@ fn say(context: &Context, report: &Report) -> Result<(), CliError> {
         output::line(&text, &context.global)?;
     }
     let head = report.head.as_ref().map_or_else(|| "none".into(), |h| format!("{}:{}", h.0, h.1));
-    let word = if report.ok() { "ok" } else { "DAMAGED" };
+    let word = match (report.ok(), report.only_newer()) {
+        (true, _) => "ok",
+        (false, true) => "NEWER than this program",
+        (false, false) => "DAMAGED",
+    };
     let text = format!("{word}: {} entries, {} events, head {head}", report.entries, report.events);
     output::line(&text, &context.global)?;
     if let Some((first, last)) = &report.span {
@@ -106,7 +114,7 @@ pub(super) fn repair(context: &Context, from_seq: u64, yes: bool) -> Result<u8, 
         .detail("their bytes go to quarantine, and the units they name are blocked")
         .remedy(format!("sched journal repair --from-seq {from_seq} --yes")));
     }
-    let found = verify::state_dir(&dir);
+    let found = verify::state_dir(&dir)?;
     let last = found.head.as_ref().map_or(0, |head| head.0);
     if found.ok() && from_seq > last {
         return Err(CliError::no_such(format!("there is no entry {from_seq}: the last is {last}"))
