@@ -1,5 +1,6 @@
 //! The arguments. The help texts are the documentation.
 
+use super::text::Text;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -123,7 +124,7 @@ pub struct EnqueueArgs {
     #[arg(long, requires = "batch")]
     pub more: bool,
     /// The title of a single issue
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = Text)]
     pub title: Option<String>,
     /// What the agents are told instead of the profile's prompt
     #[arg(long, value_name = "FILE")]
@@ -140,19 +141,19 @@ pub struct PostArgs {
     #[arg(long, conflicts_with_all = ["phase", "status"])]
     pub check: bool,
     /// The phase: `plan`, `implement`, `review` …
-    #[arg(long, value_name = "P", required_unless_present = "check")]
+    #[arg(long, value_name = "P", value_parser = Text, required_unless_present = "check")]
     pub phase: Option<String>,
     /// Where it stands: `started`, `done`, `partial`, `blocked` …
-    #[arg(long, value_name = "S", required_unless_present = "check")]
+    #[arg(long, value_name = "S", value_parser = Text, required_unless_present = "check")]
     pub status: Option<String>,
     /// A fact
-    #[arg(long, value_name = "K=V")]
+    #[arg(long, value_name = "K=V", value_parser = Text)]
     pub key: Vec<String>,
     /// What was used, as in `cost_usd=0.42,tokens=81234`
-    #[arg(long, value_name = "K=V,…")]
+    #[arg(long, value_name = "K=V,…", value_parser = Text)]
     pub usage: Option<String>,
     /// A short text
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = Text)]
     pub detail: Option<String>,
 }
 
@@ -263,7 +264,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  sched pause --reason 'disk is being replaced'")]
     Pause {
         /// Why
-        #[arg(long, value_name = "R")]
+        #[arg(long, value_name = "R", value_parser = Text)]
         reason: Option<String>,
     },
     /// Lift a pause, or let a blocked unit go on
@@ -273,7 +274,7 @@ pub enum Command {
         #[command(flatten)]
         target: OptionalTarget,
         /// Why
-        #[arg(long, value_name = "R")]
+        #[arg(long, value_name = "R", value_parser = Text)]
         reason: Option<String>,
     },
     /// Fail an issue, or dissolve a batch: its members go back to the queue
@@ -283,7 +284,7 @@ pub enum Command {
         #[command(flatten)]
         target: TargetArgs,
         /// Why
-        #[arg(long, value_name = "R")]
+        #[arg(long, value_name = "R", value_parser = Text)]
         reason: Option<String>,
     },
     /// End an issue or a batch without requeueing anything
@@ -293,7 +294,7 @@ pub enum Command {
         #[command(flatten)]
         target: TargetArgs,
         /// Why
-        #[arg(long, value_name = "R")]
+        #[arg(long, value_name = "R", value_parser = Text)]
         reason: Option<String>,
     },
     /// Queue an evicted or handed-back issue again
@@ -303,7 +304,7 @@ pub enum Command {
         #[arg(long, value_name = "N")]
         issue: String,
         /// Why
-        #[arg(long, value_name = "R")]
+        #[arg(long, value_name = "R", value_parser = Text)]
         reason: Option<String>,
     },
     /// Change a priority; the age stays
@@ -316,7 +317,7 @@ pub enum Command {
         #[arg(long, value_name = "N", allow_negative_numbers = true)]
         priority: i32,
         /// Why
-        #[arg(long, value_name = "R")]
+        #[arg(long, value_name = "R", value_parser = Text)]
         reason: Option<String>,
     },
     /// For agents: report a milestone

@@ -9,6 +9,7 @@ pub mod output;
 pub mod prose;
 mod reading;
 pub mod status;
+mod text;
 
 pub use context::Context;
 pub use errors::CliError;

@@ -5,6 +5,9 @@ use super::ids::{BatchId, CommitId, DispatchId, IssueId, JournalId};
 use super::state::Settled;
 use std::collections::BTreeMap;
 
+/// How many characters a text of an operator or an agent may have: it is kept in every state.
+pub const LONGEST_TEXT: usize = 2_000;
+
 /// An issue that is to be queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIssue {

@@ -1,6 +1,6 @@
 //! Operator verbs: pause, resume, stop, abandon, requeue, reprioritize.
 
-use crate::environment::{TestEnvironment, snapshot_text};
+use crate::environment::{TestEnvironment, snapshot, snapshot_text};
 
 fn transcript(environment: &TestEnvironment, cases: &[&[&str]]) -> String {
     let mut text = String::new();
@@ -77,4 +77,24 @@ fn nothing_of_this_is_done_inside_a_dispatch() {
     let said = environment.sched_with("SCHED_DISPATCH", id, &["tick"]);
     snapshot_text("inside_a_dispatch", &said.text());
     assert_eq!(environment.sched_with("SCHED_DISPATCH", id, &["status"]).code, 0);
+}
+
+#[test]
+fn a_text_over_its_bound_is_a_usage_error_that_says_the_bound() {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["enqueue", "--issues", "7"]);
+    let (long, longest) = ("a".repeat(2_001), "ä".repeat(2_000));
+    let refused = environment.sched(&["stop", "--issue", "7", "--reason", &long]);
+    snapshot("text_too_long", &refused);
+    for args in [
+        &["pause", "--reason", &long][..],
+        &["enqueue", "--issues", "8", "--title", &long],
+        &["post", "--phase", "p", "--status", "s", "--detail", &long],
+        &["post", "--phase", "p", "--status", "s", "--key", &long],
+    ] {
+        let said = environment.sched(args);
+        assert_eq!(said.code, 2, "{}", said.text());
+        assert!(said.stderr.contains("at most 2000 are allowed"), "{}", said.stderr);
+    }
+    assert_eq!(environment.sched(&["stop", "--issue", "7", "--reason", &longest]).code, 0);
 }

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::stop;
-use crate::domain::command::Post;
+use crate::domain::command::{LONGEST_TEXT, Post};
 use crate::domain::event::{MilestonePosted, StopReason, Tree};
 use crate::domain::ids::DispatchId;
 use crate::domain::refusal::Refusal;
@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 /// How many milestones one dispatch may post.
 const MILESTONES: u32 = 1_000;
 const WORD: usize = 64;
-const TEXT: usize = 2_000;
 
 /// Whether a dispatch may still report; `post --check` only asks this.
 pub fn may_post(state: &State, id: DispatchId) -> Result<(), Refusal> {
@@ -44,7 +43,7 @@ pub(super) fn post(draft: &mut Draft<'_>, post: &Post) -> Result<(), Refusal> {
         status: clean(&post.status, WORD),
         keys: clean_map(&post.keys),
         usage: clean_map(&post.usage),
-        detail: post.detail.as_deref().map(|text| clean(text, TEXT)),
+        detail: post.detail.as_deref().map(|text| clean(text, LONGEST_TEXT)),
     });
     let in_tree = dispatch.plan.tree != Tree::None;
     let wrong = draft.dispatch(&post.dispatch).is_some_and(|d| d.said.wrong.is_some());
@@ -61,5 +60,5 @@ fn clean(text: &str, limit: usize) -> String {
 }
 
 fn clean_map(map: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    map.iter().take(32).map(|(k, v)| (clean(k, WORD), clean(v, TEXT))).collect()
+    map.iter().take(32).map(|(k, v)| (clean(k, WORD), clean(v, LONGEST_TEXT))).collect()
 }
