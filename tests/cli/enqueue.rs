@@ -42,6 +42,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         &["--issues", "8", "--tier", "hard"],
         &["--issues", "11,12", "--title", "two"],
         &["--issues", "13", "--profile", "nope"],
+        &["--issues", "007..009"],
         &["--issues", "14", "--prompt-file", "nope"],
         &["--issues", "15", "--batch", "z", "--mode", "parallel"],
         &[],

@@ -138,6 +138,16 @@ fn parse(word: &str) -> Result<IssueId, CliError> {
 }
 
 fn range(word: &str, from: &str, to: &str) -> Result<Vec<IssueId>, CliError> {
+    if [from, to].iter().any(|bound| bound.len() > 1 && bound.starts_with('0')) {
+        let plain = |bound: &str| match bound.trim_start_matches('0') {
+            "" => "0".to_owned(),
+            digits => digits.to_owned(),
+        };
+        let (from, to) = (plain(from), plain(to));
+        return Err(CliError::usage(format!("`{word}` is a range with leading zeros"))
+            .detail("a range counts numbers, and `007` is another issue than `7`")
+            .remedy(format!("write `{from}..{to}`, or name each:  --issues 007,008")));
+    }
     let numbers = from.parse::<u64>().ok().zip(to.parse::<u64>().ok());
     let fits = numbers.filter(|(from, to)| from <= to && to - from < LARGEST_RANGE);
     let Some((from, to)) = fits else {
@@ -153,10 +163,11 @@ mod tests {
 
     #[test]
     fn a_range_includes_both_ends() {
+        assert_eq!(issues("0..2").unwrap().len(), 3);
         let ids = issues("101, 105..106,x").unwrap();
         let ids: Vec<&str> = ids.iter().map(IssueId::as_str).collect();
         assert_eq!(ids, ["101", "105", "106", "x"]);
-        for bad in ["9..3", "a..b", "1..", "1,,2", "", "1..999999999"] {
+        for bad in ["9..3", "a..b", "1..", "1,,2", "", "1..999999999", "007..009", "1..09"] {
             assert!(issues(bad).is_err(), "{bad}");
         }
     }
