@@ -3,6 +3,7 @@
 use super::args::Global;
 use super::errors::CliError;
 use super::home::{away, common_dir};
+use super::named;
 use super::reading::Reading;
 use crate::domain::config::Config;
 use crate::domain::event::Writer;
@@ -59,6 +60,17 @@ impl Context {
             .remedy("for another scheduler name its directory:  --state-dir DIR"))
     }
 
+    /// Refuses a configuration that was named on the command line and cannot be used.
+    ///
+    /// # Errors
+    /// Exit code 2.
+    pub fn check_config(&self, repository: Option<&str>) -> Result<(), CliError> {
+        let Some(path) = &self.global.config else { return Ok(()) };
+        let text = named::read(path).map_err(CliError::usage)?;
+        let checked = checked_config(&text, repository);
+        checked.map(drop).map_err(|why| CliError::usage(format!("`{}`: {why}", path.display())))
+    }
+
     /// The state directory, whether it exists or not.
     ///
     /// # Errors
@@ -94,6 +106,8 @@ impl Context {
     /// [`CliError`] when there is none, or it is damaged.
     pub fn session(&self, role: Writer) -> Result<Session<'_>, CliError> {
         let mut session = Session::open(&self.absolute_dir()?, &self.clock, role)?;
+        let environment = session.state.environment.as_ref();
+        self.check_config(environment.and_then(|e| e.repository.as_deref()))?;
         let wait = std::env::var("SCHED_TEST_LOCK_WAIT_MS").ok().and_then(|ms| ms.parse().ok());
         session.lock_wait = wait.map_or(session.lock_wait, std::time::Duration::from_millis);
         Ok(session)
@@ -177,9 +191,9 @@ fn too_little(dir: &Path, least: u64) -> Option<u64> {
 
 /// Whether what a note says of the place, the configuration and the disk still holds.
 pub fn still_rests(rest: &Rest, dir: &Path) -> bool {
-    let config = || std::fs::read(&rest.config).ok();
+    let config = || named::read(&rest.config).ok();
     place::place(dir).is_ok_and(|place| place == rest.place)
-        && config().is_some_and(|text| sha256_hex(&text) == rest.digest)
+        && config().is_some_and(|text| sha256_hex(text.as_bytes()) == rest.digest)
         && too_little(dir, rest.min_free).is_none()
 }
 
@@ -208,14 +222,14 @@ type ReadConfig = (String, Result<String, String>);
 
 /// The file's digest and text, when it is not what is in force.
 fn read_config(path: &Path, session: &Session<'_>) -> Option<ReadConfig> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match named::read(path) {
         Ok(text) => text,
-        Err(error) => {
+        Err(unread) => {
             let recorded = session.state.environment.as_ref();
             let stale = recorded.filter(|recorded| Path::new(&recorded.config) == path);
             let why = match stale.and_then(|recorded| away(recorded, &session.dir())) {
                 Some(away) => format!("{away}: run `sched init` where it is now"),
-                None => format!("cannot read `{}`: {error}", path.display()),
+                None => unread,
             };
             return Some((String::new(), Err(why)));
         }

@@ -5,6 +5,7 @@ pub mod commands;
 mod context;
 mod errors;
 mod home;
+mod named;
 pub mod output;
 pub mod prose;
 mod reading;

@@ -46,3 +46,26 @@ fn a_tick_takes_git_from_the_recorded_path() {
     assert_eq!(said.code, 0, "{}", said.text());
     assert!(said.stdout.contains("issue:101: agent, attempt 1 planned"), "{}", said.text());
 }
+
+#[test]
+fn a_named_configuration_that_cannot_be_used_is_refused_and_nothing_is_done() {
+    let environment = TestEnvironment::initialized();
+    let write = |name: &str, text: &str| fs::write(environment.path(name), text).unwrap();
+    write("invalid.toml", "schema = 1\n[scheduler]\nmax_slot = 9\n");
+    write("inside.toml", "schema = 1\n[scheduler]\nworktree_root = \"trees\"\n");
+    let lines = entries(&environment);
+    let mut text = String::new();
+    for config in ["nope.toml", "/dev/zero", "../invalid.toml", "../inside.toml"] {
+        text += &environment.sched(&["--config", config, "tick"]).text();
+        let commands: &[&[&str]] =
+            &[&["run", "--until-idle"], &["enqueue", "--issues", "1"], &["pause"]];
+        for command in commands {
+            let said = environment.sched(&[&["--config", config], *command].concat());
+            assert_eq!(said.code, 2, "{config} {command:?}: {}", said.text());
+        }
+    }
+    assert_eq!(environment.sched(&["--config", "nope.toml", "status"]).code, 2);
+    assert_eq!(entries(&environment), lines);
+    snapshot_text("config_named", &text);
+    assert_eq!(environment.sched(&["--config", "sched.toml", "tick"]).code, 0);
+}

@@ -27,6 +27,10 @@ fn a_batch_takes_more_until_it_is_sealed() {
 fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let environment = TestEnvironment::initialized();
     environment.sched(&["enqueue", "--issues", "1", "--title", "first"]);
+    std::fs::write(environment.path("long"), "a".repeat(49_153)).unwrap();
+    std::fs::write(environment.path("quotes"), "\"".repeat(48_000)).unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(environment.path("fifo")).status();
+    assert!(fifo.unwrap().success());
     let before = environment.json(&["status", "--json"]);
     let cases: &[&[&str]] = &[
         &["--issues", "1"],
@@ -44,6 +48,10 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         &["--issues", "13", "--profile", "nope"],
         &["--issues", "007..009"],
         &["--issues", "14", "--prompt-file", "nope"],
+        &["--issues", "14", "--prompt-file", "/dev/zero"],
+        &["--issues", "14", "--prompt-file", "../fifo"],
+        &["--issues", "14", "--prompt-file", "../long"],
+        &["--issues", "14", "--prompt-file", "../quotes"],
         &["--issues", "15", "--batch", "z", "--mode", "parallel"],
         &[],
     ];

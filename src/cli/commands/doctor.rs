@@ -4,7 +4,7 @@ use crate::audit::schema;
 use crate::cli::context::{Context, Surroundings};
 use crate::cli::errors::CliError;
 use crate::cli::home::away;
-use crate::cli::output;
+use crate::cli::{named, output};
 use crate::domain::config::Config;
 use crate::domain::event::{EnvironmentRecorded, Tier, VERSION, Writer};
 use crate::engine::Session;
@@ -181,12 +181,9 @@ fn configuration(context: &Context, findings: &mut Findings, session: &Session<'
         findings.bad("repository", "error", away, "where it is now:  sched init");
     }
     let file = context.global.config.clone().unwrap_or_else(|| recorded.config.clone().into());
-    let text = match std::fs::read_to_string(&file) {
+    let text = match named::read(&file) {
         Ok(text) => text,
-        Err(error) => {
-            let message = format!("cannot read `{}`: {error}", file.display());
-            return findings.bad("configuration", "error", message, "name it with --config");
-        }
+        Err(why) => return findings.bad("configuration", "error", why, "name it with --config"),
     };
     let config = match Config::parse(&text) {
         Ok(config) => config,

@@ -3,15 +3,13 @@
 use crate::cli::args::{EnqueueArgs, ModeArg, TierArg};
 use crate::cli::context::{Context, Surroundings};
 use crate::cli::errors::CliError;
-use crate::cli::{output, prose};
+use crate::cli::{named, output, prose};
 use crate::domain::command::{Command, Enqueue, NewBatch, NewIssue};
 use crate::domain::event::{Mode, Tier, Writer};
 use crate::domain::fact::{Fact, Input};
 use crate::domain::ids::{BatchId, IssueId};
 use crate::engine::Session;
 
-/// The longest prompt: it is one event of the journal.
-const LONGEST_PROMPT: usize = 48 << 10;
 /// The largest range of issues.
 const LARGEST_RANGE: u64 = 100_000;
 
@@ -71,7 +69,8 @@ fn work(args: &EnqueueArgs) -> Result<Enqueue, CliError> {
         return Err(CliError::usage("`--title` is for a single issue")
             .remedy("queue them one by one, each with its title"));
     }
-    let prompt = args.prompt_file.as_deref().map(read_prompt).transpose()?;
+    let prompt = args.prompt_file.as_deref().map(named::read).transpose();
+    let prompt = prompt.map_err(CliError::usage)?;
     let new = |id: &IssueId| NewIssue {
         id: id.clone(),
         title: args.title.as_ref().map(|t| t.replace(['\n', '\r'], " ")),
@@ -93,17 +92,6 @@ fn work(args: &EnqueueArgs) -> Result<Enqueue, CliError> {
         batches: batches.collect(),
         ..Enqueue::default()
     })
-}
-
-fn read_prompt(path: &std::path::Path) -> Result<String, CliError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| CliError::usage(format!("cannot read `{}`: {e}", path.display())))?;
-    if text.len() > LONGEST_PROMPT {
-        let found = text.len();
-        return Err(CliError::usage(format!("the prompt has {found} bytes"))
-            .detail(format!("at most {LONGEST_PROMPT} are allowed: it stands in the journal")));
-    }
-    Ok(text)
 }
 
 fn tier(tier: TierArg) -> Tier {

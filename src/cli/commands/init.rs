@@ -4,7 +4,7 @@ use crate::audit::schema;
 use crate::cli::context::{Context, checked_config, repository};
 use crate::cli::errors::CliError;
 use crate::cli::home::{away, belongs, home};
-use crate::cli::output;
+use crate::cli::{named, output};
 use crate::domain::command::Command;
 use crate::domain::event::{EnvironmentRecorded, JournalCreated, Writer};
 use crate::domain::fact::Input;
@@ -141,22 +141,17 @@ fn config_path(context: &Context, repository: Option<&Path>) -> PathBuf {
 /// Writes the template, or checks what is there. Whether it was written.
 fn prepare_config(path: &Path, repository: Option<&Path>) -> Result<bool, CliError> {
     let repository = repository.map(|path| path.to_string_lossy().into_owned());
-    match std::fs::read_to_string(path) {
-        Ok(text) => {
-            checked_config(&text, repository.as_deref()).map_err(|error| {
-                CliError::usage(format!("`{}`: {error}", path.display()))
-                    .remedy("mend it, or move it away, then:  sched init")
-            })?;
-            Ok(false)
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            std::fs::write(path, TEMPLATE).map_err(|error| {
-                CliError::failed(format!("cannot write `{}`: {error}", path.display()))
-            })?;
-            Ok(true)
-        }
-        Err(error) => Err(CliError::failed(format!("cannot read `{}`: {error}", path.display()))),
+    if std::fs::symlink_metadata(path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return std::fs::write(path, TEMPLATE).map(|()| true).map_err(|error| {
+            CliError::failed(format!("cannot write `{}`: {error}", path.display()))
+        });
     }
+    let text = named::read(path).map_err(CliError::failed)?;
+    checked_config(&text, repository.as_deref()).map_err(|error| {
+        CliError::usage(format!("`{}`: {error}", path.display()))
+            .remedy("mend it, or move it away, then:  sched init")
+    })?;
+    Ok(false)
 }
 
 fn adopt(context: &Context) -> Result<u8, CliError> {

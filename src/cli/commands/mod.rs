@@ -27,6 +27,10 @@ use clap::CommandFactory;
 /// [`CliError`].
 pub fn run(cli: Cli) -> Result<u8, CliError> {
     let context = Context::new(cli.global)?;
+    // `init` makes the file, and `doctor` says what is wrong with it
+    if !matches!(cli.command, Command::Init { .. } | Command::Doctor) {
+        context.check_config(None)?;
+    }
     match cli.command {
         Command::Demo { dir } => demo::run(&context, dir),
         Command::Init { adopt } => init::run(&context, adopt),
