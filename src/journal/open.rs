@@ -7,7 +7,7 @@ use super::head::{self, Head};
 use super::line::GENESIS;
 use super::lock::FileLock;
 use super::scan::{self, End, Rest, Stopped};
-use super::{ACTIVE, HEAD, LOCK, place};
+use super::{ACTIVE, HEAD, LOCK, TICK_LOCK, place};
 use crate::domain::event::{Entry, VERSION};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -297,6 +297,28 @@ impl Journal {
             head: Some(Box::new(head)),
         };
         Ok(Locked::new(journal, lock))
+    }
+
+    /// Whether a writer could open what it needs; takes no lock and changes nothing.
+    ///
+    /// # Errors
+    /// What a writer would be refused with.
+    pub fn check_writable(&self) -> Result<(), JournalError> {
+        place::check_writable(&self.dir)?;
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        rustix::fs::access(&self.dir, access).map_err(|error| JournalError::Io {
+            action: "write in",
+            path: self.dir.clone(),
+            source: error.into(),
+        })?;
+        open_to_write(&self.path)?;
+        for name in [HEAD, LOCK, TICK_LOCK] {
+            let path = self.dir.join(name);
+            if open_if_there(&path)?.is_some() {
+                disk::open(&path, true).map_err(|error| unopened(&path, error))?;
+            }
+        }
+        Ok(())
     }
 
     /// A journal over other files than the directory's: a test stands in for the disk.

@@ -2,6 +2,7 @@
 
 use crate::environment::{TestEnvironment, snapshot, snapshot_text};
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn without_a_journal_every_command_ends_with_exit_code_4() {
@@ -42,4 +43,24 @@ fn doctor_names_each_finding_and_its_cure() {
     snapshot("doctor_program", &environment.sched(&["doctor"]));
     let document = environment.json(&["doctor", "--json"]);
     assert_eq!(document["schema"], "sched.doctor/v1");
+}
+
+#[test]
+fn doctor_fails_where_a_tick_could_not_write() {
+    let environment = TestEnvironment::initialized();
+    let lock = environment.state("lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    let said = environment.sched(&["doctor"]);
+    assert_eq!((said.code, environment.sched(&["tick"]).code), (1, 5), "{}", said.text());
+    let finding = said.stdout.lines().skip_while(|line| !line.contains("writable"));
+    snapshot_text("doctor_unwritable", &finding.take(2).collect::<Vec<_>>().join("\n"));
+    std::fs::remove_dir(&lock).unwrap();
+    for (mode, issue) in [(0o500, "1"), (0o700, "2")] {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(environment.state(""), permissions).unwrap();
+        // who may write everywhere is not kept from it by a mode
+        let writable = environment.sched(&["enqueue", "--issues", issue]).code == 0;
+        assert_eq!(environment.sched(&["doctor"]).code == 0, writable, "{mode:o}");
+    }
 }

@@ -141,6 +141,15 @@ fn state_dir(context: &Context, findings: &mut Findings, dir: &Path) {
             return findings.bad("journal", "error", error.message, cure);
         }
     };
+    match session.journal().check_writable() {
+        Ok(()) => findings.fine("writable", format!("`{}`", dir.display())),
+        Err(error) => {
+            let cure = error
+                .hint()
+                .unwrap_or_else(|| "mend the mount, the owner, the mode or the attributes".into());
+            findings.bad("writable", "error", error.to_string(), cure);
+        }
+    }
     findings.fine("journal", format!("ends with entry {}", session.state.head.seq));
     if matches!(session.journal().head(), Ok(crate::journal::head::Head::Unreadable)) {
         let message = "both slots of `head` are unreadable: how much was acknowledged is unknown";
