@@ -1,4 +1,4 @@
-//! Files that somebody named: read up to a bound, and only where they are files.
+//! Files that somebody named: read up to a bound.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,13 +9,24 @@ const LONGEST: usize = 48 << 10;
 /// The same with every quote and line end written as the journal writes it.
 const LONGEST_ESCAPED: usize = 52 << 10;
 
-/// Reads a text; why not, as one sentence. A pipe or a device is refused: it may never end.
+/// Reads the text of a file that is read again and again; why not, as one sentence. A pipe is
+/// refused: whoever reads it would wait for its writer.
 pub fn read(path: &Path) -> Result<String, String> {
-    let shown = path.display();
-    let unread = |error: std::io::Error| format!("cannot read `{shown}`: {error}");
-    if !std::fs::metadata(path).map_err(unread)?.is_file() {
-        return Err(format!("`{shown}` is no file: expected a regular file"));
+    let meta = std::fs::metadata(path).map_err(|error| unread(path, &error))?;
+    if !meta.is_file() {
+        return Err(format!("`{}` is no file: expected a regular file", path.display()));
     }
+    read_once(path)
+}
+
+fn unread(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot read `{}`: {error}", path.display())
+}
+
+/// Reads a text once, from a pipe too; why not, as one sentence.
+pub fn read_once(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    let unread = |error| unread(path, &error);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unread)?;
     file.take(LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(unread)?;

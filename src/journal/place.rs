@@ -76,14 +76,6 @@ pub fn refused_filesystem(dir: &Path) -> io::Result<Option<&'static str>> {
     Ok(REFUSED.iter().find(|(magic, _)| *magic == found).map(|(_, name)| *name))
 }
 
-/// Whether nothing at all can be written under a path, whoever asks.
-///
-/// # Errors
-/// Whatever the system says.
-pub fn is_read_only(dir: &Path) -> io::Result<bool> {
-    Ok(rustix::fs::statvfs(dir)?.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
-}
-
 /// Refuses a state directory on a network or FUSE file system.
 ///
 /// # Errors

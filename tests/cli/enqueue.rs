@@ -29,8 +29,6 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     environment.sched(&["enqueue", "--issues", "1", "--title", "first"]);
     std::fs::write(environment.path("long"), "a".repeat(49_153)).unwrap();
     std::fs::write(environment.path("quotes"), "\"".repeat(48_000)).unwrap();
-    let fifo = std::process::Command::new("mkfifo").arg(environment.path("fifo")).status();
-    assert!(fifo.unwrap().success());
     let before = environment.json(&["status", "--json"]);
     let cases: &[&[&str]] = &[
         &["--issues", "1"],
@@ -49,7 +47,6 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         &["--issues", "007..009"],
         &["--issues", "14", "--prompt-file", "nope"],
         &["--issues", "14", "--prompt-file", "/dev/zero"],
-        &["--issues", "14", "--prompt-file", "../fifo"],
         &["--issues", "14", "--prompt-file", "../long"],
         &["--issues", "14", "--prompt-file", "../quotes"],
         &["--issues", "15", "--batch", "z", "--mode", "parallel"],
@@ -71,4 +68,16 @@ fn the_document_names_the_entry() {
     assert_eq!(document["schema"], "sched.enqueue/v1");
     assert_eq!(document["seq"], environment.json(&["status", "--json"])["head"]["seq"]);
     assert_eq!(document["events"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_prompt_may_come_from_a_pipe() {
+    let environment = TestEnvironment::initialized();
+    let mut command = environment.sched_command(&["enqueue", "--issues", "1"]);
+    command.args(["--prompt-file", "/dev/stdin"]).stdin(std::process::Stdio::piped());
+    let mut enqueue = command.spawn().unwrap();
+    std::io::Write::write_all(&mut enqueue.stdin.take().unwrap(), b"do it").unwrap();
+    assert!(enqueue.wait().unwrap().success());
+    let journal = std::fs::read_to_string(environment.state("journal.jsonl")).unwrap();
+    assert!(journal.contains(r#""prompt":"do it""#), "{journal}");
 }

@@ -122,10 +122,6 @@ fn shell(findings: &mut Findings) {
 
 fn state_dir(context: &Context, findings: &mut Findings, dir: &Path) {
     match place::refused_filesystem(dir) {
-        Ok(None) if place::is_read_only(dir).unwrap_or(false) => {
-            let message = format!("`{}` is on a read-only file system", dir.display());
-            findings.bad("filesystem", "error", message, "mount it for writing");
-        }
         Ok(None) => findings.fine("filesystem", format!("`{}` is local", dir.display())),
         Ok(Some(name)) => {
             let message = format!("`{}` is on a {name} file system", dir.display());

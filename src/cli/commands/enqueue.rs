@@ -69,7 +69,7 @@ fn work(args: &EnqueueArgs) -> Result<Enqueue, CliError> {
         return Err(CliError::usage("`--title` is for a single issue")
             .remedy("queue them one by one, each with its title"));
     }
-    let prompt = args.prompt_file.as_deref().map(named::read).transpose();
+    let prompt = args.prompt_file.as_deref().map(named::read_once).transpose();
     let prompt = prompt.map_err(CliError::usage)?;
     let new = |id: &IssueId| NewIssue {
         id: id.clone(),

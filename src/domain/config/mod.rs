@@ -29,7 +29,7 @@ use std::time::Duration;
 use table::{Source, Table};
 
 /// A configuration is journaled as one entry, so its length has a bound.
-const LONGEST: usize = 60 * 1024;
+const LONGEST: usize = 48 * 1024;
 
 const SECTIONS: &[&str] =
     &["schema", "scheduler", "agent", "profile", "gate", "suite", "dissolve", "ship", "procedures"];
