@@ -102,9 +102,10 @@ pub enum ModeArg {
 /// What is queued.
 #[derive(Debug, Clone, Args)]
 pub struct EnqueueArgs {
-    /// The issues: ids, and ranges of numbers, as in `101,105..109`
-    #[arg(long, value_name = "LIST", required = true)]
-    pub issues: String,
+    /// The issues: ids, and ranges of numbers, as in `101,105..109`; without them `--batch` seals a
+    /// batch that was left open by `--more`
+    #[arg(long, value_name = "LIST", required_unless_present = "batch")]
+    pub issues: Option<String>,
     /// What each of them needs to be done before
     #[arg(long, value_name = "LIST")]
     pub deps: Option<String>,

@@ -293,6 +293,9 @@ pub fn attention(state: &State) -> Vec<AttentionRow> {
     }
     let config = state.config();
     let queued = state.issues.values().filter(|i| i.status == IssueStatus::Queued);
+    for issue in queued.clone() {
+        rows.extend(waits_in_vain(state, issue));
+    }
     for issue in queued.filter(|i| config.profile(i.profile()).is_none()) {
         let (unit, code) =
             (issue.unit().to_string(), format!("profile-missing:{}", issue.profile()));
@@ -302,6 +305,16 @@ pub fn attention(state: &State) -> Vec<AttentionRow> {
     rows.extend(state.issues.values().filter_map(|issue| blocked_issue(issue)));
     rows.extend(state.batches.values().filter_map(|batch| blocked_batch(batch)));
     rows
+}
+
+/// An issue whose dependency left its batch waits until somebody queues that again.
+fn waits_in_vain(state: &State, issue: &Issue) -> Option<AttentionRow> {
+    let parked = |dep: &&IssueId| state.issue(dep).is_some_and(|i| i.status.is_parked());
+    let dep = issue.deps.iter().find(parked)?;
+    let status = state.issue(dep)?.status.name();
+    let (unit, code) = (issue.unit().to_string(), format!("dep-parked:{dep}"));
+    let message = format!("waits for issue {dep}, which is {status}");
+    Some(row(&unit, &code, message, &format!("sched requeue --issue {dep}")))
 }
 
 fn row(unit: &str, code: &str, message: String, remedy: &str) -> AttentionRow {

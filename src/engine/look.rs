@@ -3,10 +3,29 @@
 use super::ports::git::Git;
 use super::ports::{Life, Processes, Runs};
 use crate::domain::effect::Probe;
-use crate::domain::event::{Ground, Role, Tree};
+use crate::domain::event::{EnvironmentRecorded, Ground, Role, Tree};
 use crate::domain::fact::{Fact, Remains, Seen};
 use crate::domain::ids::{BatchId, DispatchId};
 use crate::domain::state::{Dispatch, State};
+
+/// Whether a program can be executed: one that is named by a relative path is one of the working
+/// tree, so the base branch must have it.
+pub fn can_execute(
+    program: &str,
+    recorded: &EnvironmentRecorded,
+    base: &str,
+    processes: &dyn Processes,
+    git: Option<&dyn Git>,
+) -> bool {
+    let relative = program.contains('/') && !program.starts_with('/');
+    match git.filter(|_| relative) {
+        Some(git) => {
+            let path = program.trim_start_matches("./");
+            git.has_program(base, path) == Seen::Value(true)
+        }
+        None => processes.can_execute(program, &recorded.path),
+    }
+}
 
 /// What can be looked at.
 pub(super) struct Eyes<'a> {
@@ -33,8 +52,8 @@ impl Eyes<'_> {
             Probe::Program(profile) => {
                 let program = &state.health.profiles.get(profile)?.program;
                 let recorded = state.environment.as_ref()?;
-                let place = recorded.program_path(program);
-                let found = self.processes.can_execute(&place, &recorded.path);
+                let base = state.config().base_branch().to_owned();
+                let found = can_execute(program, recorded, &base, self.processes, self.git);
                 found.then(|| Fact::Program { profile: profile.clone(), found })
             }
         }

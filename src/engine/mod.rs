@@ -15,5 +15,6 @@ pub mod tick;
 
 pub use briefing::{Surroundings, job_plan};
 pub use error::EngineError;
+pub use look::can_execute;
 pub use past::{Past, past};
 pub use session::Session;

@@ -11,5 +11,5 @@ mod runs;
 
 pub use clock::SystemClock;
 pub use job::SystemJob;
-pub use process::{SystemProcesses, installed_program, own_process, start_time};
+pub use process::{SystemProcesses, installed_program, own_process, reap_supervisors, start_time};
 pub use runs::SystemRuns;

@@ -64,3 +64,21 @@ fn doctor_fails_where_a_tick_could_not_write() {
         assert_eq!(environment.sched(&["doctor"]).code == 0, writable, "{mode:o}");
     }
 }
+
+#[test]
+fn doctor_reads_every_byte_of_the_journal_and_knows_a_copy() {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["enqueue", "--issues", "1"]);
+    let copy = environment.path("copy");
+    let from = environment.state("");
+    assert!(
+        std::process::Command::new("cp").arg("-a").arg(from).arg(&copy).status().unwrap().success()
+    );
+    let said = environment.sched(&["doctor", "--state-dir", copy.to_str().unwrap()]);
+    assert!(said.code == 1 && said.stdout.contains("is a copy of another"), "{}", said.text());
+    let path = environment.state("journal.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("journal-created", "journal-Created", 1)).unwrap();
+    let said = environment.sched(&["doctor"]);
+    assert!(said.code == 1 && said.stdout.contains("EDIT at entry 1"), "{}", said.text());
+}

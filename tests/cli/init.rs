@@ -124,3 +124,16 @@ fn a_renamed_directory_without_a_repository_is_recorded_anew_too() {
     assert!(said.stdout.contains(r#""config":"[place]/renamed/sched.toml""#), "{}", said.text());
     assert_eq!(environment.sched_in("renamed", &["init"]).code, 1);
 }
+
+#[test]
+fn the_branch_that_is_checked_out_is_the_base_and_a_plain_directory_is_a_job_queue() {
+    let environment = TestEnvironment::new();
+    environment.git(&["branch", "--quiet", "--move", "trunk"]);
+    environment.sched(&["init"]);
+    let text = fs::read_to_string(environment.path("repo/sched.toml")).unwrap();
+    assert!(text.contains("\nbase_branch = \"trunk\" "), "{text}");
+    fs::create_dir(environment.path("plain")).unwrap();
+    assert_eq!(environment.sched_in("plain", &["init"]).code, 0);
+    let text = fs::read_to_string(environment.path("plain/sched.toml")).unwrap();
+    assert!(text.contains("\nworkdir = \"none\" "), "{text}");
+}

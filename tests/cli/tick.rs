@@ -182,3 +182,57 @@ fn run_ends_with_1_when_a_queued_issues_profile_is_not_configured_any_more() {
     let expected = [("profile-missing:x".to_owned(), "sched abandon --issue 1".to_owned())];
     assert_eq!(left_to_a_person(&environment), expected);
 }
+
+#[test]
+fn a_program_that_the_working_tree_does_not_have_is_looked_for_where_the_tree_comes_from() {
+    let environment = TestEnvironment::initialized();
+    let agent = "#!/bin/sh\necho 1 >one; git add one; git commit -qm one\n";
+    let text = "schema = 1\n[agent]\ncommand = [\"./agent.sh\"]\n";
+    std::fs::write(environment.path("repo/sched.toml"), text).unwrap();
+    std::fs::write(environment.path("repo/agent.sh"), agent).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(environment.path("repo/agent.sh"), executable).unwrap();
+    assert!(environment.sched(&["doctor"]).text().contains("not an executable file of `main`"));
+    environment.sched(&["enqueue", "--issues", "1"]);
+    assert_eq!(left_to_a_person(&environment).len(), 1);
+    let runs = || std::fs::read_dir(environment.state("runs")).unwrap().count();
+    assert_eq!(runs(), 1);
+    environment.sched(&["tick"]);
+    assert_eq!(runs(), 1, "it is not tried again before it can be there");
+    environment.git(&["add", "agent.sh", "sched.toml"]);
+    environment.git(&["commit", "--quiet", "--message", "agent"]);
+    assert!(!environment.sched(&["doctor"]).text().contains("not an executable"));
+}
+
+#[test]
+fn a_long_run_keeps_no_zombies() {
+    let environment = TestEnvironment::initialized();
+    environment.configure("workdir = \"none\"\n");
+    environment.sched(&["enqueue", "--issues", "1,2"]);
+    let mut command = environment.sched_command(&["run", "--interval", "1h"]);
+    let mut run = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let pid = run.id();
+    let children = format!("/proc/{pid}/task/{pid}/children");
+    wait_for("the jobs", || environment.sched(&["status"]).stdout.matches("failed").count() == 2);
+    wait_for("no child is left", || std::fs::read_to_string(&children).unwrap().is_empty());
+    assert!(std::process::Command::new("kill").arg(pid.to_string()).status().unwrap().success());
+    run.wait().unwrap();
+}
+
+#[test]
+fn who_waits_for_an_issue_that_left_its_batch_is_shown_to_a_person() {
+    let environment = TestEnvironment::initialized();
+    environment.agent("agent", "exit 1");
+    environment.sched(&["enqueue", "--issues", "1", "--batch", "b1"]);
+    environment.sched(&["enqueue", "--issues", "2", "--deps", "1"]);
+    let expected = [("dep-parked:1".to_owned(), "sched requeue --issue 1".to_owned())];
+    assert_eq!(left_to_a_person(&environment), expected);
+}
+
+#[test]
+fn cron_is_told_once_that_something_began_to_be_wrong() {
+    let environment = TestEnvironment::initialized();
+    std::fs::write(environment.path("repo/sched.toml"), "schema = ").unwrap();
+    assert_eq!(environment.sched(&["tick"]).code, 1);
+    assert_eq!(environment.sched(&["tick"]).code, 0);
+}

@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use sched::domain::command::Command;
-use sched::domain::fact::{Fact, TickSeen};
+use sched::domain::fact::{Fact, Seen, TickSeen};
 use sched::domain::rules::{is_held, needs, waiting_for};
 
 #[test]
@@ -168,4 +168,15 @@ fn a_need_that_only_a_person_can_have_filled_is_held() {
     assert!(!held(&w), "a slot will be free");
     w.given(pause());
     assert!(held(&w));
+}
+
+#[test]
+fn a_branch_that_cannot_be_read_is_forgotten_when_nothing_waits_for_it() {
+    let mut w = World::new("[agent]\ncommand = [\"x\"]\n");
+    w.given(enqueue(None, &[("7", &[])]));
+    let seen = Seen::Unreachable("no git".into());
+    assert_eq!(w.given(Fact::Base { branch: "main".into(), seen }), "condition-raised");
+    assert_eq!(w.tick(), "");
+    w.configure(JOB);
+    assert!(w.tick().starts_with("condition-cleared"));
 }

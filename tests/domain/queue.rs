@@ -119,3 +119,15 @@ fn a_requeued_member_whose_dependency_has_failed_is_blocked() {
     let line = w.given(requeue("2"));
     assert_eq!(line, "operator-acted issue-requeued issue-blocked:2:dep-failed:1");
 }
+
+#[test]
+fn an_open_batch_is_sealed_without_another_member() {
+    let mut w = World::new("");
+    let mut open = enqueue(Some("b1"), &[("1", &[])]);
+    if let Command::Enqueue(work) = &mut open {
+        work.batches[0].more = true;
+    }
+    w.given(open);
+    assert_eq!(w.given(enqueue(Some("b1"), &[])), "batch-sealed");
+    w.refused(enqueue(Some("b2"), &[]));
+}

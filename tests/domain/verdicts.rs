@@ -1,6 +1,7 @@
 //! Whose fault is it.
 
 use crate::world::*;
+use sched::domain::command::Command;
 use sched::domain::event::{Exit, Ground};
 
 fn agent(config: &str, exit: Exit) -> String {
@@ -76,6 +77,26 @@ fn a_missing_program_suspends_the_profile_and_costs_nobody_an_attempt() {
     let found = sched::domain::fact::Fact::Program { profile: "agent".into(), found: true };
     assert_eq!(w.given(found), "profile-restored dispatch-planned:agent");
     assert_eq!(w.dispatch("batch:b1/1").plan.attempt, 1);
+}
+
+#[test]
+fn a_program_that_is_found_and_cannot_be_executed_is_tried_again_at_doubling_intervals() {
+    let found = || sched::domain::fact::Fact::Program { profile: "agent".into(), found: true };
+    let mut w = World::batch("", &["1", "2"]);
+    w.run("batch:b1/1", no_program());
+    for seconds in [0, 5, 10, 20, 40, 80, 160, 300, 300] {
+        if seconds > 0 {
+            assert_eq!(w.wait(seconds - 1).given(found()), "", "{seconds}");
+            w.wait(1);
+        }
+        assert_eq!(w.given(found()), "profile-restored dispatch-planned:agent", "{seconds}");
+        w.run("batch:b1/1", no_program());
+    }
+    w.given(Command::Resume { reason: None });
+    assert_eq!(w.tick(), "dispatch-planned:agent");
+    w.run("batch:b1/1", silent(1));
+    w.run("batch:b1/1", no_program());
+    assert!(w.given(found()).starts_with("profile-restored"), "another end began it anew");
 }
 
 #[test]

@@ -1,19 +1,18 @@
 //! `sched doctor`: what may go wrong here, each finding with its cure.
 
-use crate::audit::schema;
+use crate::audit::{schema, verify};
 use crate::cli::context::{Context, Surroundings};
 use crate::cli::errors::CliError;
 use crate::cli::home::away;
 use crate::cli::{named, output};
 use crate::domain::config::Config;
-use crate::domain::event::{EnvironmentRecorded, Tier, VERSION, Writer};
-use crate::engine::Session;
-use crate::engine::ports::Processes;
+use crate::domain::event::{Tier, VERSION, Writer};
 use crate::engine::ports::Seen;
 use crate::engine::ports::git::{Git, GitVersion};
+use crate::engine::{Session, can_execute};
 use crate::journal::place;
-use crate::os::SystemProcesses;
 use crate::os::git::GitCommand;
+use crate::os::installed_program;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -90,8 +89,17 @@ fn versions() -> String {
 
 /// A tick from cron finds the state directory by asking git.
 fn cron(findings: &mut Findings) {
+    let program = installed_program();
+    let named = std::env::split_paths(CRON_PATH).any(|dir| dir.join("sched").exists());
     match GitCommand::new("/").with_variable("PATH", CRON_PATH).version() {
-        Seen::Value(_) => findings.fine("cron", format!("git is in cron's PATH, {CRON_PATH}")),
+        Seen::Value(_) if !named => {
+            let message = format!("git is in cron's PATH, {CRON_PATH}, and sched is not");
+            let cure = format!("in the crontab write:  {} tick", program.display());
+            findings.bad("cron", "warning", message, cure);
+        }
+        Seen::Value(_) => {
+            findings.fine("cron", format!("git and sched are in cron's PATH, {CRON_PATH}"));
+        }
         _ => {
             let message = format!("git is not in cron's PATH, {CRON_PATH}");
             let cure = "set PATH in the crontab, or tick with --state-dir";
@@ -146,7 +154,7 @@ fn state_dir(context: &Context, findings: &mut Findings, dir: &Path) {
             findings.bad("writable", "error", error.to_string(), cure);
         }
     }
-    findings.fine("journal", format!("ends with entry {}", session.state.head.seq));
+    journal(findings, &session);
     if matches!(session.journal().head(), Ok(crate::journal::head::Head::Unreadable)) {
         let message = "both slots of `head` are unreadable: how much was acknowledged is unknown";
         findings.bad("head", "warning", message, "the next entry says so and goes on");
@@ -154,6 +162,29 @@ fn state_dir(context: &Context, findings: &mut Findings, dir: &Path) {
     clock(findings, &session);
     disk(findings, &session);
     configuration(context, findings, &session);
+}
+
+/// Every byte of the journal, which other commands take from their checkpoint on, and its place.
+fn journal(findings: &mut Findings, session: &Session<'_>) {
+    let dir = session.dir();
+    match verify::state_dir(&dir) {
+        Ok(report) if report.ok() => {
+            findings.fine("journal", format!("{} entries, as they were written", report.entries));
+        }
+        Ok(report) => {
+            let first = report.damage.iter().find(|d| d.kind != "TORN-TAIL");
+            let message = first.map_or_else(String::new, |d| {
+                format!("{} at entry {}, byte {}: {}", d.kind, d.seq, d.offset, d.message)
+            });
+            findings.bad("journal", "error", message, "see all of it:  sched journal verify");
+        }
+        Err(error) => findings.bad("journal", "error", error.to_string(), "sched journal verify"),
+    }
+    let home = session.state.journal.as_ref().map(|j| &j.place);
+    if place::place(&dir).is_ok_and(|here| home.is_some_and(|home| *home != here)) {
+        let message = format!("`{}` is a copy of another state directory", dir.display());
+        findings.bad("place", "error", message, "to go on with it here:  sched init --adopt");
+    }
 }
 
 fn clock(findings: &mut Findings, session: &Session<'_>) {
@@ -199,33 +230,35 @@ fn configuration(context: &Context, findings: &mut Findings, session: &Session<'
     };
     findings.fine("configuration", file.display().to_string());
     let around = Surroundings::of(session, &context.global, None);
-    programs(findings, &config, &recorded, &around.processes);
+    let there = |program: &str| {
+        let git = around.git.as_ref().map(|git| git as &dyn Git);
+        can_execute(program, &recorded, config.base_branch(), &around.processes, git)
+    };
+    programs(findings, &config, &there);
 }
 
 /// Whether what the configuration runs can be executed, each program of each user once.
-fn programs(
-    findings: &mut Findings,
-    config: &Config,
-    recorded: &EnvironmentRecorded,
-    processes: &SystemProcesses,
-) {
+fn programs(findings: &mut Findings, config: &Config, there: &dyn Fn(&str) -> bool) {
     for (program, user) in used(config) {
         let what = format!("`{program}` of {user}");
-        let place = recorded.program_path(&program);
         let unknown_yet = program.contains('{');
-        if unknown_yet || processes.can_execute(&place, &recorded.path) {
+        if unknown_yet || there(&program) {
             findings.fine("program", what);
             continue;
         }
-        let (message, cure) = if program.contains('/') {
-            let elsewhere = place != program;
-            let where_to = if elsewhere { " in the repository's main working tree" } else { "" };
-            (format!("{what}: not executable{where_to}"), "install it, or mend its path")
+        let (problem, cure) = if program.starts_with('/') {
+            ("not executable".to_owned(), "install it, or mend its path")
+        } else if program.contains('/') {
+            let base = config.base_branch();
+            let problem = format!("not an executable file of `{base}`, where its tree comes from");
+            (problem, "commit it there, or give its full path in sched.toml")
         } else {
-            let cure = "install it, or give its full path in sched.toml";
-            (format!("{what}: not in the recorded PATH"), cure)
+            (
+                "not in the recorded PATH".to_owned(),
+                "install it, or give its full path in sched.toml",
+            )
         };
-        findings.bad("program", "error", message, cure);
+        findings.bad("program", "error", format!("{what}: {problem}"), cure);
     }
 }
 

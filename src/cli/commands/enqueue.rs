@@ -61,7 +61,7 @@ fn apply_config(context: &Context, session: &mut Session<'_>) -> Result<(), CliE
 }
 
 fn work(args: &EnqueueArgs) -> Result<Enqueue, CliError> {
-    let ids = issues(&args.issues)?;
+    let ids = args.issues.as_deref().map_or(Ok(Vec::new()), issues)?;
     let deps = args.deps.as_deref().map_or(Ok(Vec::new()), issues)?;
     let batch = args.batch.as_deref().map(BatchId::parse).transpose();
     let batch = batch.map_err(|error| CliError::usage(error.to_string()))?;

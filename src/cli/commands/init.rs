@@ -22,8 +22,9 @@ pub(super) fn run(context: &Context, adopt: bool) -> Result<u8, CliError> {
     if adopt {
         return self::adopt(context);
     }
-    let found = repository(&context.current).and_then(|found| found.main_tree);
-    let repository = found.map(PathBuf::from);
+    let found = repository(&context.current);
+    let branch = found.as_ref().and_then(|found| found.head.clone());
+    let repository = found.and_then(|found| found.main_tree).map(PathBuf::from);
     let dir = match context.state_dir() {
         Ok(dir) => dir,
         Err(error) if error.code == 4 => context.current.join(".sched"),
@@ -33,7 +34,7 @@ pub(super) fn run(context: &Context, adopt: bool) -> Result<u8, CliError> {
         return moved.record(context, &dir, repository.as_deref());
     }
     let config = config_path(context, repository.as_deref());
-    let made = prepare_config(&config, repository.as_deref())?;
+    let made = prepare_config(&config, repository.as_deref(), branch.as_deref())?;
     place::make_dir(&dir)?;
     let dir = dir.canonicalize()?;
     let created = JournalCreated {
@@ -109,7 +110,7 @@ impl<'a> Moved<'a> {
         repository: Option<&Path>,
     ) -> Result<u8, CliError> {
         let config = self.config(context, dir, repository);
-        prepare_config(&config, repository)?;
+        prepare_config(&config, repository, None)?;
         let environment = environment(repository, &config);
         self.session.transact(&Input::Command(Command::Record(environment)))?;
         self.session.save();
@@ -138,13 +139,29 @@ fn config_path(context: &Context, repository: Option<&Path>) -> PathBuf {
     }
 }
 
+/// The template as it suits the place: without a repository agents have no trees, and batches
+/// start from the branch that is checked out.
+fn template(in_repository: bool, branch: Option<&str>) -> String {
+    if !in_repository {
+        return TEMPLATE.replace("# workdir = \"none\" ", "workdir = \"none\"   ");
+    }
+    let named = format!("{:<30}", format!("base_branch = \"{}\"", branch.unwrap_or("main")));
+    TEMPLATE.replace(&format!("{:<30}", "base_branch = \"main\""), &named)
+}
+
 /// Writes the template, or checks what is there. Whether it was written.
-fn prepare_config(path: &Path, repository: Option<&Path>) -> Result<bool, CliError> {
+fn prepare_config(
+    path: &Path,
+    repository: Option<&Path>,
+    branch: Option<&str>,
+) -> Result<bool, CliError> {
     let repository = repository.map(|path| path.to_string_lossy().into_owned());
     if std::fs::symlink_metadata(path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
-        return std::fs::write(path, TEMPLATE).map(|()| true).map_err(|error| {
-            CliError::failed(format!("cannot write `{}`: {error}", path.display()))
-        });
+        return std::fs::write(path, template(repository.is_some(), branch))
+            .map(|()| true)
+            .map_err(|error| {
+                CliError::failed(format!("cannot write `{}`: {error}", path.display()))
+            });
     }
     let text = named::read(path).map_err(CliError::failed)?;
     checked_config(&text, repository.as_deref()).map_err(|error| {
@@ -175,10 +192,35 @@ fn adopt(context: &Context) -> Result<u8, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::config::Config;
+    use crate::domain::config::{Config, Workdir};
 
     #[test]
-    fn the_template_is_a_valid_configuration() {
+    fn the_template_is_a_valid_configuration_and_so_is_what_it_shows() {
         Config::parse(TEMPLATE).unwrap();
+        let shown =
+            |line: &str| line.starts_with("# ") && (line.contains(" = ") || line.contains('['));
+        let lines = TEMPLATE.lines().map(|line| match line.strip_prefix("# ") {
+            Some(example)
+                if shown(line)
+                    && !line.contains("workdir")
+                    && !line.contains("{issue}")
+                    && !line.contains("profile.<name>") =>
+            {
+                example
+            }
+            _ => line,
+        });
+        let all = lines.collect::<Vec<_>>().join("\n");
+        let config = Config::parse(&all).unwrap();
+        assert_eq!(config.gate_specs().len(), 1);
+        assert!(config.suite_spec().is_some() && all.contains("\n[dissolve]"));
+    }
+
+    #[test]
+    fn the_template_suits_the_branch_that_is_checked_out_and_a_place_without_git() {
+        let config = Config::parse(&template(true, Some("master"))).unwrap();
+        assert_eq!(config.base_branch(), "master");
+        let config = Config::parse(&template(false, None)).unwrap();
+        assert_eq!(config.profile("agent").unwrap().workdir, Workdir::None);
     }
 }

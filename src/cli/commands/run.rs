@@ -9,6 +9,7 @@ use crate::domain::owed;
 use crate::domain::rules::{is_held, needs, next_due};
 use crate::engine::Session;
 use crate::journal::Position;
+use crate::os::reap_supervisors;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(super) fn run(context: &Context, until_idle: bool, interval: &str) -> Result
     let mut said = session.position().clone();
     loop {
         let ticked = locked_tick(context, &mut session, Duration::from_millis(100))?.is_some();
+        reap_supervisors();
         let quiet = ticked && !session.has_grown();
         session.refresh()?;
         said = say_new(context, &session, &said)?;
@@ -67,6 +69,7 @@ fn wait(
     let mut said = said.clone();
     while begun.elapsed() < time && told.load(Ordering::Relaxed) == 0 {
         std::thread::sleep(LOOK);
+        reap_supervisors();
         if session.has_grown() {
             session.refresh()?;
             said = say_new(context, session, &said)?;

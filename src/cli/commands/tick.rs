@@ -3,8 +3,10 @@
 use crate::cli::context::{Context, Surroundings, last_tick, still_rests, tick_lock};
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose};
-use crate::domain::event::Writer;
+use crate::domain::event::{Event, Severity, Writer};
+use crate::domain::time::Timestamp;
 use crate::engine::Session;
+use crate::engine::ports::Clock;
 use crate::engine::tick::{Report, tick};
 use crate::journal::{FileLock, Journal, Position, TICK_LOCK};
 use crate::projection::Rest;
@@ -21,12 +23,26 @@ pub(super) fn run(context: &Context) -> Result<u8, CliError> {
     if let Some(head) = nothing_to_do(context)? {
         return say(context, &head, &Report::default()).map(|()| 0);
     }
+    let begun = context.clock.now().wall;
     let mut session = context.session(Writer::Tick)?;
     let Some(report) = locked_tick(context, &mut session, BRIEFLY)? else {
         return busy(context, &session);
     };
     say(context, session.position(), &report)?;
-    Ok(u8::from(!report.later.is_empty()))
+    Ok(u8::from(
+        !report.later.is_empty() || report.lines.iter().flatten().any(|e| is_news(e, begun)),
+    ))
+}
+
+/// What cron's mail is to tell, once: something began to be wrong.
+fn is_news(event: &Event, begun: Timestamp) -> bool {
+    match event {
+        Event::ConditionRaised(e) => e.severity == Severity::Error && e.since >= begun,
+        Event::ProfileSuspended(_) | Event::SpawnFailing(_) | Event::DispatchUnhealthy(_) => true,
+        Event::BatchBlocked(e) => e.reason == "reconcile-error",
+        Event::IssueBlocked(e) => e.reason == "reconcile-error",
+        _ => false,
+    }
 }
 
 /// The head of a journal over which a tick has nothing to do, as an earlier one noted.

@@ -238,6 +238,10 @@ fn end(
     if verdict == Verdict::NeverRan {
         state.health.never_ran = state.health.never_ran.max(dispatch.never_ran_before) + 1;
     }
+    if let Some(profile) = dispatch.plan.profile.as_ref().filter(|_| verdict != Verdict::HostFault)
+    {
+        state.health.faults.remove(profile);
+    }
     let counted = !exit.is_some_and(|e| e.supervisor);
     match (dispatch.plan.role, batch_id) {
         (Role::Agent, Some(batch)) => {

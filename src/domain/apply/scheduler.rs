@@ -69,6 +69,7 @@ fn health(health: &mut Health, event: &Event, stamp: Stamp) {
             health.never_ran = 0;
             health.bad_ends.clear();
             health.profiles.clear();
+            health.faults.clear();
         }
         Event::DispatchUnhealthy(e) => {
             let reason = Some(format!("dispatch-unhealthy: {} in a row", e.verdicts.join(", ")));
@@ -83,6 +84,7 @@ fn health(health: &mut Health, event: &Event, stamp: Stamp) {
         Event::ProfileSuspended(e) => {
             let (program, reason) = (e.program.clone(), e.reason.clone());
             let suspension = Suspension { program, reason, since: stamp };
+            *health.faults.entry(e.profile.clone()).or_default() += 1;
             health.profiles.insert(e.profile.clone(), suspension);
         }
         Event::ProfileRestored(e) => {

@@ -51,9 +51,9 @@ fn a_tier_overrides_the_command_of_its_profile_alone() {
 
 #[test]
 fn a_file_too_long_for_one_entry_is_refused_but_folded() {
-    let text = format!("#{}", " ".repeat(60 * 1024));
+    let text = format!("#{}", " ".repeat(48 * 1024));
     let error = Config::parse(&text).unwrap_err().to_string();
-    assert_eq!(error, "the configuration is 61441 bytes long: expected at most 61440");
+    assert_eq!(error, "the configuration is 49153 bytes long: expected at most 49152");
     assert!(Config::parse_lenient(&text).is_ok());
 }
 

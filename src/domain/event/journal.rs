@@ -93,15 +93,3 @@ pub struct EnvironmentRecorded {
     /// The configuration file.
     pub config: String,
 }
-
-impl EnvironmentRecorded {
-    /// Where a command's program is to be looked for before its working tree exists: a relative
-    /// path is one of the tree, and the repository's main worktree stands for it.
-    pub fn program_path(&self, program: &str) -> String {
-        let relative = program.contains('/') && !program.starts_with('/');
-        match self.repository.as_deref().filter(|_| relative) {
-            Some(repository) => format!("{repository}/{program}"),
-            None => program.to_owned(),
-        }
-    }
-}

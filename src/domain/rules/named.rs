@@ -10,16 +10,17 @@ use std::collections::BTreeSet;
 pub fn named_in(text: &str, missing: bool, state: &State) -> Vec<Unit> {
     let named =
         |id: &str| text.contains(&format!("\"{id}\"")) || text.contains(&format!("/{id}\""));
-    let batches = state.batches.values().filter(|b| {
-        let unfinished = missing && !b.is_over();
-        unfinished || named(b.id.as_str()) || text.contains(&format!("batch:{}", b.id))
-    });
+    let batches =
+        state.batches.values().filter(|b| !b.is_over()).filter(|b| {
+            missing || named(b.id.as_str()) || text.contains(&format!("batch:{}", b.id))
+        });
     let mut units: BTreeSet<Unit> = batches.map(|b| b.unit()).collect();
-    let issues = state.issues.values().filter(|i| {
-        let unfinished = missing && !i.status.is_terminal() && !i.status.is_parked();
-        let here = unfinished || named(i.id.as_str());
-        i.batch.is_none() && (here || text.contains(&format!("issue:{}\"", i.id)))
-    });
+    let unfinished = state
+        .issues
+        .values()
+        .filter(|i| i.batch.is_none() && !i.status.is_terminal() && !i.status.is_parked());
+    let issues = unfinished
+        .filter(|i| missing || named(i.id.as_str()) || text.contains(&format!("issue:{}\"", i.id)));
     units.extend(issues.map(|i| i.unit()));
     let open = state.dispatches.values().map(|d| match state.batch_of(&d.unit) {
         Some(batch) => batch.unit(),

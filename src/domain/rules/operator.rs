@@ -226,8 +226,12 @@ pub(super) fn requeue(
     let Some(issue) = draft.issue(id) else { return Ok(()) };
     if !issue.status.is_parked() {
         let message = format!("issue {id} is {}, not parked", issue.status.name());
-        return Err(Refusal::refused(message)
-            .detail("only members that were evicted or handed back can be requeued"));
+        let refused = Refusal::refused(message)
+            .detail("only members that were evicted or handed back can be requeued");
+        return Err(match issue.status.is_terminal() {
+            true => refused.remedy(format!("to do it anew:  sched enqueue --issues {id}")),
+            false => refused,
+        });
     }
     acted(draft, Verb::Requeue, unit, reason);
     draft.push(IssueRequeued { issue: id.clone(), branch: issue.branch });

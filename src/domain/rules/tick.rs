@@ -13,6 +13,7 @@ pub(super) fn tick(draft: &mut Draft<'_>, seen: &TickSeen) {
     clock(draft);
     config(draft, seen);
     disk(draft, seen);
+    conditions::forget_branches(draft);
     stop::bounds(draft);
     recover::missed_moves(draft);
     missing_profiles(draft);

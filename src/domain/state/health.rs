@@ -65,6 +65,9 @@ pub struct Health {
     pub spawn: Option<SpawnSuspension>,
     /// Profiles that cannot be executed.
     pub profiles: BTreeMap<String, Suspension>,
+    /// How often in a row a profile's command could not be executed.
+    #[serde(default)]
+    pub faults: BTreeMap<String, u32>,
     /// Conditions by code and subject.
     pub conditions: BTreeMap<String, BTreeMap<String, Condition>>,
     /// The stamp that a clock behind the journal was last reported for.

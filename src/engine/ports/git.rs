@@ -23,6 +23,9 @@ pub trait Git {
     /// commit of this repository.
     fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Seen<bool>;
 
+    /// Whether a branch has an executable file at this path, relative to its top.
+    fn has_program(&self, branch: &str, path: &str) -> Seen<bool>;
+
     /// The id of a commit's tree.
     fn tree_of(&self, commit: &CommitId) -> Seen<String>;
 

@@ -87,6 +87,10 @@ impl Git for GitCommand {
         seen(self.launcher.reaches(&ancestor.0, &descendant.0))
     }
 
+    fn has_program(&self, branch: &str, path: &str) -> Seen<bool> {
+        seen(self.launcher.mode_of(branch, path).map(|mode| Some(mode == "100755")))
+    }
+
     fn tree_of(&self, commit: &CommitId) -> Seen<String> {
         seen(self.launcher.object(&commit.0, "tree"))
     }

@@ -68,6 +68,13 @@ impl Launcher {
         }
     }
 
+    /// The mode of a path in a branch, six octal digits; empty when there is nothing.
+    pub(super) fn mode_of(&self, branch: &str, path: &str) -> Result<String, GitError> {
+        let call = self.git("ls-tree").args(["--full-tree", &branch_ref(branch), "--", path]);
+        let line = call.line()?;
+        Ok(line.split(' ').next().unwrap_or_default().to_owned())
+    }
+
     /// A revision as the id of an object of a type; `None` when there is none.
     pub(super) fn object(&self, revision: &str, kind: &str) -> Result<Option<String>, GitError> {
         let name = format!("{revision}^{{{kind}}}");

@@ -17,4 +17,4 @@ pub(super) mod stat;
 mod tests;
 
 pub use identity::{own_process, start_time};
-pub use start::{SystemProcesses, installed_program};
+pub use start::{SystemProcesses, installed_program, reap_supervisors};

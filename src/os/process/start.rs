@@ -110,3 +110,9 @@ impl Processes for SystemProcesses {
         })
     }
 }
+
+/// Takes note of supervisors that we started and that have ended, so that none stays a zombie of
+/// a process that lives long. Only for moments when no other child is waited for.
+pub fn reap_supervisors() {
+    while let Ok(Some(_)) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {}
+}
