@@ -331,8 +331,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  sched doctor")]
     Doctor,
     /// Print a shell's completions
-    #[command(after_help = "Example:\n  sched completions bash \
-                      > ~/.local/share/bash-completion/completions/sched")]
+    #[command(after_help = "Example:\n  sched completions bash > sched.bash && . ./sched.bash")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,

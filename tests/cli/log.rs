@@ -37,3 +37,14 @@ fn an_unknown_type_unit_or_time_is_refused() {
     let said: Vec<String> = cases.iter().map(|args| environment.sched(args).text()).collect();
     snapshot_text("log_refused", &said.join("\n"));
 }
+
+#[test]
+fn a_units_events_are_those_of_its_dispatches_too() {
+    let environment = TestEnvironment::initialized();
+    environment.configure("workdir = \"none\"\n");
+    environment.sched(&["enqueue", "--issues", "1,2"]);
+    environment.sched(&["run", "--until-idle", "--interval", "100ms"]);
+    let said = environment.sched(&["log", "--unit", "issue:1"]).stdout;
+    let lines = |what: &str| said.lines().filter(|line| line.contains(what)).count();
+    assert_eq!((lines(" started"), lines("unverified-exit")), (1, 2), "{said}");
+}

@@ -117,7 +117,9 @@ fn blame(draft: &mut Draft<'_>, batch: &BatchId, issue: &IssueId, gate: &GateId)
 
 fn baseline_red(draft: &mut Draft<'_>, batch: &BatchId, dispatch: &Dispatch, gate: &GateId) {
     let reason = format!("gate-baseline-red:{gate}");
-    let detail = "the integration tip itself fails the gate".to_owned();
+    let detail = "the integration tip itself fails the gate; one that is mended in the \
+                  configuration counts for batches that start later"
+        .to_owned();
     draft.release_slot(&dispatch.unit);
     let about = dispatch.unit.issue_id().cloned();
     member::block(draft, batch, &reason, about, Some(dispatch.id), Some(detail));

@@ -128,7 +128,7 @@ impl Demo<'_> {
     }
 
     fn sched(&self, args: &[&str]) -> Result<(), CliError> {
-        self.say(&format!("\n$ sched {}", args.join(" ")))?;
+        self.say(&format!("\n$ sched {}", shown(args)))?;
         let status = self.command(args).status()?;
         if status.success() {
             return Ok(());
@@ -165,4 +165,13 @@ impl Demo<'_> {
         }
         Ok(once.exists())
     }
+}
+
+/// Arguments as one would type them.
+fn shown(args: &[&str]) -> String {
+    let word = |arg: &&str| match arg.contains(' ') {
+        true => format!("{arg:?}"),
+        false => (*arg).to_owned(),
+    };
+    args.iter().map(word).collect::<Vec<_>>().join(" ")
 }
