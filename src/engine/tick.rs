@@ -173,6 +173,7 @@ fn still_owed(session: &Session<'_>, effect: &Effect) -> bool {
 pub fn pay_signals(session: &Session<'_>, processes: &dyn Processes) {
     for effect in owed(&session.state, &session.clock().now()) {
         if let Effect::Signal { process, kill, .. } = effect {
+            crash::point("pay-signal");
             processes.signal(&process, kill);
         }
     }

@@ -41,6 +41,20 @@ fn a_reboot_under_an_agent_costs_no_attempt() {
 }
 
 #[test]
+fn a_stop_whose_command_is_killed_before_it_signals_is_signalled_by_the_next_tick() {
+    let bench = waiting();
+    let died = bench.with(&[("SCHED_CRASH_AT", "pay-signal")], &["stop", "--issue", "good"]);
+    assert_eq!(died.status.code(), None, "{died:?}");
+    bench.ok(&["tick"]);
+    let status = |id: &str| bench.outcome().issues.iter().find(|i| i.0 == id).unwrap().1.clone();
+    bench.until("it is stopped", || status("good") == "stopped");
+    std::fs::write(bench.beside("go"), "").unwrap();
+    bench.settle(&[]);
+    bench.check("stopped");
+    assert_eq!(status("bad"), "evicted");
+}
+
+#[test]
 fn unsaved_work_of_a_killed_agent_is_rescued_before_the_next_one_has_its_tree() {
     let once = "test -e \"$HOME/once\" || { touch \"$HOME/once\"; echo precious >unsaved; \
                 git checkout -q -b elsewhere; kill -9 $$; }";

@@ -50,8 +50,8 @@ fn a_base_that_somebody_moved_is_rebased_on() {
     assert_eq!(bench.outcome().base, "101 (#101)\noutside\ntext\nfirst\n");
 }
 
-#[test]
-fn a_gate_that_is_red_on_the_base_is_asked_again_on_the_mended_base() {
+/// A batch that was blocked because its gate is red on the base, resumed on the mended base.
+fn mended() -> Bench {
     let bench = Bench::new(WORKS, "test ! -e broken || { echo broken; exit 1; }");
     std::fs::write(bench.repository().join("broken"), "").unwrap();
     bench.git(&["add", "broken"]);
@@ -62,10 +62,29 @@ fn a_gate_that_is_red_on_the_base_is_asked_again_on_the_mended_base() {
     bench.git(&["rm", "--quiet", "broken"]);
     bench.git(&["commit", "--quiet", "--message", "mend"]);
     bench.ok(&["resume", "--batch", "b1"]);
+    bench
+}
+
+fn goes_on(bench: &Bench, what: &str) {
     bench.settle(&[]);
-    bench.check("mended");
+    bench.check(what);
     assert_eq!(bench.outcome().base, "102 (#102)\n101 (#101)\nmend\nbreak\nfirst\n");
     assert_eq!(bench.outcome().agents, ["agent 101", "agent 102"]);
+}
+
+#[test]
+fn a_gate_that_is_red_on_the_base_is_asked_again_on_the_mended_base() {
+    goes_on(&mended(), "mended");
+}
+
+#[test]
+fn a_rebase_that_is_killed_before_or_after_it_moved_the_branch_is_gone_on_with() {
+    for point in ["pay-rebase", "paid-rebase"] {
+        let bench = mended();
+        let died = bench.with(&[("SCHED_CRASH_AT", point)], &["tick"]);
+        assert_eq!(died.status.code(), None, "{point}: nothing died there");
+        goes_on(&bench, point);
+    }
 }
 
 #[test]

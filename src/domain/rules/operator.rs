@@ -94,10 +94,7 @@ pub(super) fn abandon(
         Target::Issue(id) => end_one(draft, Verb::Abandon, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
-            refuse_shipped(&batch, "batch", id)?;
-            if !batch.status.may_dissolve() || batch.stopping.is_some() {
-                return Err(over("batch", id, ends_as(&batch)));
-            }
+            refuse_ending(&batch, batch.status.may_dissolve())?;
             acted(draft, Verb::Abandon, unit, reason);
             dissolve::dissolve(draft, &batch, "operator");
             raise_running(draft, id);
@@ -106,10 +103,15 @@ pub(super) fn abandon(
     }
 }
 
-/// What an operator is told of a batch that is ending or has ended.
-fn ends_as(batch: &Batch) -> &'static str {
+/// Refuses to end a batch that is ending, or cannot.
+fn refuse_ending(batch: &Batch, can: bool) -> Result<(), Refusal> {
+    refuse_shipped(batch, "batch", &batch.id)?;
     let under_way = batch.stopping.is_some() && !batch.is_over();
-    if under_way { "being stopped" } else { batch.status.name() }
+    match can && batch.stopping.is_none() {
+        true => Ok(()),
+        false if under_way => Err(over("batch", &batch.id, "being stopped")),
+        false => Err(over("batch", &batch.id, batch.status.name())),
+    }
 }
 
 /// What was being stopped for a weaker reason is now stopped for this one.
@@ -129,10 +131,7 @@ pub(super) fn stop(
         Target::Issue(id) => end_one(draft, Verb::Stop, id, unit, reason),
         Target::Batch(id) => {
             let Some(batch) = draft.batch(id) else { return Ok(()) };
-            refuse_shipped(&batch, "batch", id)?;
-            if batch.is_over() || batch.stopping.is_some() {
-                return Err(over("batch", id, ends_as(&batch)));
-            }
+            refuse_ending(&batch, !batch.is_over())?;
             acted(draft, Verb::Stop, unit.clone(), reason.clone());
             let reason = reason.unwrap_or_else(|| "stopped".into());
             draft.push(UnitStopping { unit, verb: Verb::Stop, reason });
