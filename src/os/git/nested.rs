@@ -4,7 +4,7 @@
 //! its own: what differs from its HEAD, and what none of its remotes has. That commit is then
 //! brought over, so that it outlives the directory.
 
-use super::registry::option;
+use super::registry::{Registration, option};
 use super::rescue::{Site, commit_in, rescued, with_index};
 use super::run::Launcher;
 use super::tree::Head;
@@ -91,18 +91,29 @@ impl Launcher {
         Ok(saved)
     }
 
-    /// The heads of a nested repository, if it has commits that none of its remotes has.
+    /// Whether a tree has submodules that are checked out: their own commits show nowhere in it.
+    pub(super) fn has_submodules(&self, tree: &Registration) -> Result<bool, GitError> {
+        let staged = self.in_tree(tree, "ls-files").args(["-z", "--stage"]).unbounded().bytes()?;
+        let mut links = staged.split(|b| *b == 0).filter(|e| e.starts_with(b"160000 "));
+        Ok(links.any(|entry| {
+            let path = entry.splitn(2, |b| *b == b'\t').nth(1).unwrap_or_default();
+            tree.path.join(OsStr::from_bytes(path)).join(".git").exists()
+        }))
+    }
+
+    /// The tips of a nested repository (branches, tags, stash, and what is checked out), if it
+    /// has commits that none of its remotes has.
     fn unpushed(&self, inner: &Nested) -> Result<Vec<CommitId>, GitError> {
-        let Some(head) = &inner.head else { return Ok(Vec::new()) };
-        let call = self.inside(&inner.directory, "rev-list").args(["-n", "1", &head.0]);
-        if call.args(["--branches", "--tags", "--not", "--remotes"]).line()?.is_empty() {
+        let tips = ["--branches", "--tags", "--glob=refs/stas[h]"];
+        let call = self.inside(&inner.directory, "rev-list").arg("--no-walk").args(tips);
+        let tips = call.args(inner.head.iter().map(|head| &head.0)).line()?;
+        let tips: Vec<&str> = tips.lines().collect();
+        let call = self.inside(&inner.directory, "rev-list").args(["-n", "1"]).args(&tips);
+        if tips.is_empty() || call.args(["--not", "--remotes"]).line()?.is_empty() {
             return Ok(Vec::new());
         }
-        let tips = self.inside(&inner.directory, "for-each-ref");
-        let tips = tips.args(["--format=%(objectname)", "refs/heads"]).line()?;
-        let call = self.inside(&inner.directory, "merge-base").arg("--independent").arg(&head.0);
-        let heads = call.args(tips.lines()).line()?;
-        Ok(heads.lines().map(|l| CommitId(l.to_owned())).collect())
+        let call = self.inside(&inner.directory, "merge-base").arg("--independent").args(tips);
+        Ok(call.line()?.lines().map(|l| CommitId(l.to_owned())).collect())
     }
 
     /// A call of git in a nested repository, and in no other that may be around it.

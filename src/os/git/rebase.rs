@@ -17,10 +17,18 @@ use std::collections::BTreeMap;
 
 impl Launcher {
     pub(super) fn rebase(&self, request: &RebaseRequest) -> Result<RebaseResult, GitError> {
+        if self.reaches(&request.onto.0, &request.tip.0)? == Some(true) {
+            // the new base is a part of the batch: it stands on it already
+            return self.publish_rebase(request, request.tip.clone(), request.landed.clone());
+        }
         let line = self.first_parents(&request.from, &request.tip)?;
         let mut moved = BTreeMap::from([(request.from.clone(), request.onto.clone())]);
         let mut tip = request.onto.clone();
         for id in &line {
+            if self.reaches(&id.0, &request.onto.0)? == Some(true) {
+                moved.insert(id.clone(), id.clone()); // the new base has it
+                continue;
+            }
             let original = self.commit(id)?;
             let tree = match self.pick(&original, id, &tip)? {
                 Merged::Tree(tree) => tree,

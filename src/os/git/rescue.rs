@@ -78,7 +78,7 @@ impl Launcher {
         let head = self.head(tree)?;
         let loose = self.unreached(tree, &head)?;
         let about = format!("rescue {}: unsaved work in {}", request.unit, request.path);
-        if !files || !self.is_dirty(tree, None)? {
+        if !files || !(self.is_dirty(tree, None)? || self.has_submodules(tree)?) {
             let commit = match loose.as_slice() {
                 [] => return Ok(None),
                 [one] => one.clone(),
@@ -187,7 +187,9 @@ fn files_as_tree(site: &Site<'_>, index: &Path, nested: &[Nested]) -> Result<Str
     let add = || {
         let call = with_index(site, "add", index).config("core.safecrlf=false");
         let call = call.config("advice.addEmbeddedRepo=false").config("add.ignoreErrors=false");
-        call.args(["--all", "--", "."]).args(nested.iter().filter_map(Nested::excluded)).bytes()
+        call.args(["--all", "--sparse", "--", "."])
+            .args(nested.iter().filter_map(Nested::excluded))
+            .bytes()
     };
     if add().is_err() {
         let _ = fs::remove_file(index);

@@ -60,9 +60,10 @@ impl Launcher {
         detach: bool,
     ) -> Result<(), GitError> {
         self.drop_stale_lock(tree);
-        for command in ["rebase", "cherry-pick", "revert"] {
+        for command in ["rebase", "am", "merge", "cherry-pick", "revert"] {
             let _ = self.in_tree(tree, command).arg("--quit").output()?;
         }
+        let _ = self.in_tree(tree, "bisect").args(["reset", "HEAD"]).output()?;
         let checkout = self.in_tree(tree, "checkout").args(["--force", "--quiet"]);
         let checkout = if detach { checkout.arg("--detach") } else { checkout };
         let output = checkout.arg(target).arg("--").unbounded().output()?;

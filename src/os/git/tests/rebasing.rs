@@ -82,6 +82,22 @@ fn a_conflict_names_the_member_and_moves_nothing() {
 }
 
 #[test]
+fn a_base_that_somebody_moved_to_a_part_of_the_batch_is_no_conflict() {
+    for landing in [Landing::Squash, Landing::Rebase] {
+        let (f, mut request) = ready(landing, ["c", "d"], &[("e", "e\n")]);
+        request.onto = request.landed[0].1.clone();
+        let (tip, landed) = rebased(&f, &request);
+        assert_eq!(tip, request.tip);
+        assert_eq!(landed, [request.landed[0].1.clone(), request.landed[1].1.clone()]);
+        f.run(["update-ref", "refs/heads/main", &request.onto.0]);
+        request.onto = f.commit("main", &[("outside", "x\n")]);
+        let (_, landed) = rebased(&f, &request);
+        assert_eq!(landed[0], request.landed[0].1, "the new base has it");
+        assert_ne!(landed[1], request.landed[1].1);
+    }
+}
+
+#[test]
 fn a_change_that_the_new_base_has_stays_as_an_empty_landing() {
     let moved = [("c", "101\n"), ("first-101", "x\n")];
     let (f, request) = ready(Landing::Squash, ["c", "d"], &moved);

@@ -255,6 +255,44 @@ fn a_submodule_with_work_in_it_is_rescued() {
 }
 
 #[test]
+fn commits_of_a_submodule_that_only_its_tree_has_are_rescued_although_the_tree_is_clean() {
+    let m = member();
+    let library = m.f.root().join("library");
+    fs::create_dir_all(&library).unwrap();
+    m.f.run_in(&library, ["init", "--quiet"]);
+    m.f.run_in(&library, ["commit", "--quiet", "--allow-empty", "-m", "library"]);
+    m.run(&["submodule", "--quiet", "add", library.to_str().unwrap(), "sub"]);
+    m.run(&["commit", "--quiet", "-m", "sub"]);
+    let sub = m.place.join("sub");
+    m.f.run_in(&sub, ["commit", "--quiet", "--allow-empty", "-m", "work"]);
+    let work = m.f.run_in(&sub, ["rev-parse", "HEAD"]);
+    m.f.run_in(&sub, ["checkout", "--quiet", "--orphan", "elsewhere"]);
+    m.f.run_in(&sub, ["commit", "--quiet", "--allow-empty", "-m", "elsewhere"]);
+    m.f.run_in(&sub, ["tag", "kept"]);
+    let tagged = m.f.run_in(&sub, ["rev-parse", "HEAD"]);
+    m.f.run_in(&sub, ["checkout", "--quiet", "--detach", &work]);
+    m.f.run_in(&sub, ["branch", "--quiet", "--delete", "--force", "elsewhere"]);
+    m.run(&["commit", "--quiet", "--all", "-m", "bump"]);
+    assert!(!m.ground().dirty);
+    m.f.git.remove_tree(&m.request).unwrap().unwrap();
+    assert!(!m.place.exists());
+    for commit in [work, tagged] {
+        let refs = m.f.run(["for-each-ref", "--contains", &commit, "refs/sched/rescue"]);
+        assert!(!refs.is_empty(), "{commit}");
+    }
+}
+
+#[test]
+fn a_file_outside_a_sparse_checkout_is_rescued_too() {
+    let m = member();
+    m.run(&["sparse-checkout", "set", "only"]);
+    fs::create_dir_all(m.place.join("other")).unwrap();
+    write(&m.place.join("other/scratch"), "x");
+    let name = m.rescue().unwrap();
+    assert_eq!(m.f.show(&format!("{name}:other/scratch")), "x");
+}
+
+#[test]
 fn a_tree_is_removed_with_its_registration_after_its_work_was_rescued() {
     let m = member();
     m.commit("w");

@@ -145,6 +145,15 @@ fn a_missing_start_commit_is_not_the_members_fault() {
 }
 
 #[test]
+fn a_commit_that_git_itself_checks_out_with_differences_is_nobodys_fault() {
+    let f = Fixture::new();
+    f.commit("main", &[("crlf.txt", "x\r\ny\r\n")]);
+    let tip = f.commit("main", &[(".gitattributes", "*.txt text\n")]);
+    f.git.make_tree(&f.member(&tip, false)).unwrap();
+    assert!(f.git.make_tree(&f.member(&tip, true)).is_ok());
+}
+
+#[test]
 fn an_exact_tree_is_at_its_commit_with_nothing_else_in_it() {
     let f = Fixture::new();
     f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
@@ -168,7 +177,8 @@ fn an_exact_tree_is_at_its_commit_with_nothing_else_in_it() {
 
 #[test]
 fn an_agents_tree_is_put_on_its_branch_again_whatever_was_left_checked_out() {
-    let left: [&[&str]; 3] = [
+    let left: [&[&str]; 4] = [
+        &["bisect", "start", "--no-checkout", "HEAD"],
         &["checkout", "--quiet", "--detach"],
         &["checkout", "--quiet", "-b", "own"],
         &["update-ref", "-d", &format!("refs/heads/{BRANCH}")],
@@ -178,7 +188,9 @@ fn an_agents_tree_is_put_on_its_branch_again_whatever_was_left_checked_out() {
         f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
         let place = f.root().join("b1/1-101");
         f.run_in(&place, command);
+        write(&place.join("left"), "x");
         f.git.make_tree(&f.member(&f.at("main"), false)).unwrap();
+        assert!(!f.run_in(&place, ["status"]).contains("bisecting"));
         assert_eq!(f.run_in(&place, ["symbolic-ref", "--short", "HEAD"]), BRANCH);
         assert_eq!(f.at(BRANCH), f.at("main"));
         assert_eq!(f.run_in(&place, ["status", "--porcelain"]), "");
