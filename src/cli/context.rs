@@ -108,6 +108,9 @@ impl Context {
         let mut session = Session::open(&self.absolute_dir()?, &self.clock, role)?;
         let environment = session.state.environment.as_ref();
         self.check_config(environment.and_then(|e| e.repository.as_deref()))?;
+        if role != Writer::Agent {
+            check_home(&session)?;
+        }
         let wait = std::env::var("SCHED_TEST_LOCK_WAIT_MS").ok().and_then(|ms| ms.parse().ok());
         session.lock_wait = wait.map_or(session.lock_wait, std::time::Duration::from_millis);
         Ok(session)
@@ -121,6 +124,20 @@ impl Context {
         let (session, damage) = Session::open_to_show(&self.absolute_dir()?, &self.clock)?;
         Ok(Reading::new(session, damage))
     }
+}
+
+/// Refuses a scheduler whose repository is another one now: a copy must not work in the
+/// original, and one that was renamed would work nowhere.
+fn check_home(session: &Session<'_>) -> Result<(), CliError> {
+    let away = session.state.environment.as_ref().and_then(|e| away(e, &session.dir()));
+    let Some(away) = away else { return Ok(()) };
+    let home = session.state.journal.as_ref().map(|journal| &journal.place);
+    let copied = place::place(&session.dir()).is_ok_and(|here| home.is_some_and(|h| *h != here));
+    let remedy = match copied {
+        true => "to go on with this copy:  sched init --adopt && sched init",
+        false => "record where it is now:  sched init",
+    };
+    Err(CliError::new(5, away).remedy(remedy))
 }
 
 /// The real world around a session.
@@ -167,7 +184,9 @@ impl Surroundings {
     /// What stands in the configuration file and on the disk now.
     pub fn seen(&self, session: &Session<'_>) -> TickSeen {
         let config = self.config.as_deref().and_then(|path| read_config(path, session));
-        let disk_low = too_little(&session.dir(), session.state.config().min_free());
+        let new = config.as_ref().and_then(|(_, read)| Config::parse(read.as_deref().ok()?).ok());
+        let least = new.map_or(session.state.config().min_free(), |config| config.min_free());
+        let disk_low = too_little(&session.dir(), least);
         TickSeen { config, last_tick: self.last_tick, disk_low }
     }
 

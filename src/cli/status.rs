@@ -302,6 +302,11 @@ pub fn attention(state: &State) -> Vec<AttentionRow> {
         let message = format!("its profile `{}` is not configured", issue.profile());
         rows.push(row(&unit, &code, message, &format!("sched abandon --issue {}", issue.id)));
     }
+    for batch in state.batches.values().filter(|b| b.status == BatchStatus::Forming) {
+        let message = "left open by --more: it starts when it is sealed".to_owned();
+        let remedy = format!("sched enqueue --batch {}", batch.id);
+        rows.push(row(&batch.unit().to_string(), "batch-open", message, &remedy));
+    }
     rows.extend(state.issues.values().filter_map(|issue| blocked_issue(issue)));
     rows.extend(state.batches.values().filter_map(|batch| blocked_batch(batch)));
     rows

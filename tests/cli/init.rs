@@ -137,3 +137,24 @@ fn the_branch_that_is_checked_out_is_the_base_and_a_plain_directory_is_a_job_que
     let text = fs::read_to_string(environment.path("plain/sched.toml")).unwrap();
     assert!(text.contains("\nworkdir = \"none\" "), "{text}");
 }
+
+#[test]
+fn a_copied_repository_never_works_in_the_original() {
+    let environment = TestEnvironment::initialized();
+    let copy = std::process::Command::new("cp")
+        .args(["-a", "repo", "copy"])
+        .current_dir(environment.path(""))
+        .status();
+    assert!(copy.unwrap().success());
+    for command in [&["tick"][..], &["enqueue", "--issues", "1"], &["run", "--until-idle"]] {
+        let said = environment.sched_in("copy", command);
+        assert_eq!(said.code, 5, "{}", said.text());
+        assert!(said.stderr.contains("sched init --adopt && sched init"), "{}", said.text());
+    }
+    assert_eq!(environment.sched_in("copy", &["init", "--adopt"]).code, 0);
+    assert_eq!(environment.sched_in("copy", &["init"]).code, 0);
+    environment.sched_in("copy", &["enqueue", "--issues", "1"]);
+    let said = environment.sched_in("copy", &["run", "--until-idle", "--interval", "100ms"]);
+    assert_eq!(said.code, 0, "{}", said.text());
+    assert!(environment.path("copy/file-1").exists() && !environment.path("repo/file-1").exists());
+}

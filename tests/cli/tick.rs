@@ -236,3 +236,25 @@ fn cron_is_told_once_that_something_began_to_be_wrong() {
     assert_eq!(environment.sched(&["tick"]).code, 1);
     assert_eq!(environment.sched(&["tick"]).code, 0);
 }
+
+#[test]
+fn the_disk_is_measured_by_the_configuration_that_is_there_now() {
+    let environment = TestEnvironment::initialized();
+    environment.configure("workdir = \"none\"\n[scheduler]\nmin_free = \"900000GiB\"\n");
+    environment.sched(&["enqueue", "--issues", "1"]);
+    assert_eq!(left_to_a_person(&environment)[0].0, "disk-low");
+    environment.configure("workdir = \"none\"\n");
+    assert_eq!(environment.sched(&["tick"]).code, 0);
+    let status = environment.json(&["status", "--json"]);
+    assert_eq!(status["attention"], serde_json::json!([]));
+}
+
+#[test]
+fn an_open_batch_is_shown_to_a_person_with_what_seals_it() {
+    let environment = TestEnvironment::initialized();
+    environment.sched(&["enqueue", "--issues", "1", "--batch", "b1", "--more"]);
+    let expected = [("batch-open".to_owned(), "sched enqueue --batch b1".to_owned())];
+    assert_eq!(left_to_a_person(&environment), expected);
+    assert_eq!(environment.sched(&["enqueue", "--batch", "b1"]).code, 0);
+    assert_eq!(environment.sched(&["run", "--until-idle", "--interval", "100ms"]).code, 0);
+}

@@ -115,3 +115,22 @@ fn a_repair_that_lost_more_than_it_can_read_holds_back_all_that_is_unfinished() 
     assert_eq!(units(false), ["issue:2"], "it has an open dispatch");
     assert_eq!(units(true), ["issue:2", "issue:3"]);
 }
+
+#[test]
+fn a_repair_that_cannot_trust_the_names_it_reads_holds_back_all_that_is_unfinished() {
+    let mut w = World::new(JOB);
+    w.given(enqueue(None, &[("1", &[]), ("2", &[])]));
+    let units = |text: &str| {
+        named_in(text, false, &w.state).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let line = |event: &str, data: &str| {
+        format!("{{\"events\":[{{\"type\":\"{event}\",\"data\":{{{data}}}}}]}}\n")
+    };
+    let planned = line("dispatch-planned", "\"dispatch\":\"d\",\"unit\":\"issue:1\"");
+    assert_eq!(units(&planned), ["issue:1"]);
+    let queued = line("issue-enqueued", "\"issue\":\"9\"");
+    assert_eq!(units(&format!("{queued}{planned}")), ["issue:1"], "9 is gone with its entry");
+    for damaged in ["\0\0\0\n", "x\n", &planned.replace("issue:1", "issue:1p"), "{}\n"] {
+        assert_eq!(units(damaged), ["issue:1", "issue:2"], "{damaged:?}");
+    }
+}

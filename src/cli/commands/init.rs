@@ -172,7 +172,7 @@ fn prepare_config(
 }
 
 fn adopt(context: &Context) -> Result<u8, CliError> {
-    let mut session = context.session(Writer::Operator)?;
+    let mut session = Session::open(&context.absolute_dir()?, &context.clock, Writer::Operator)?;
     let journal = JournalId(Uuid::now_v7());
     let place = place::place(&session.dir())?;
     let events =
