@@ -144,8 +144,11 @@ fn trees_that_cannot_be_removed_never_fail_a_shipped_batch() {
     let mut w = validated("");
     w.base("c0");
     w.ship(ShipResult::Shipped);
-    w.run("batch:b1", code(1));
-    w.run("batch:b1", code(1));
+    for seconds in [1, 10] {
+        assert_eq!(w.run("batch:b1", code(1)), "dispatch-exited:unverified-exit");
+        assert_eq!(w.wait(seconds - 1).tick(), "");
+        assert_eq!(w.wait(1).tick(), "dispatch-planned:reclaim");
+    }
     let line = w.run("batch:b1", code(1));
     assert_eq!(line, "dispatch-exited:unverified-exit tree-kept batch-done issue-done:1");
 }
@@ -158,8 +161,10 @@ fn trees_of_an_earlier_run_are_given_up_too() {
     w.made("7@1");
     w.run("issue:7", code(1));
     w.given(enqueue(None, &[("7", &[])]));
-    w.run("issue:7", code(1));
-    w.run("issue:7", code(1));
+    for seconds in [1, 10] {
+        w.run("issue:7", code(1));
+        w.wait(seconds).tick();
+    }
     assert!(w.run("issue:7", code(1)).contains("tree-kept"));
 }
 

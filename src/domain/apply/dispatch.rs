@@ -300,6 +300,9 @@ fn note_reclaim(
     batch.reclaim.note(verdict, stamp);
     let clean = exit.is_some_and(|e| e.code == Some(0) && e.reclaimed.iter().all(|r| r.done));
     batch.reclaim_failures = if clean { 0 } else { batch.reclaim_failures + 1 };
+    if exit.is_some() && !clean && matches!(dispatch.plan.reclaim, Some(Reclaim::Remove { .. })) {
+        batch.reclaim.back_off(batch.reclaim_failures);
+    }
     let rescued = verdict == Verdict::Done
         && clean
         && matches!(dispatch.plan.reclaim, Some(Reclaim::Rescue { .. }));

@@ -160,7 +160,7 @@ impl Tally {
             Verdict::Done | Verdict::HandedBack | Verdict::UnverifiedExit | Verdict::Empty
         );
         self.attempts += u32::from(counts);
-        self.back_off(verdict, at);
+        self.rest(verdict, at);
     }
 
     /// Takes note of a tree that could not be made for a gate, or could: nothing else of a gate
@@ -168,16 +168,21 @@ impl Tally {
     pub fn note_tree(&mut self, verdict: Verdict, at: &Stamp) {
         let failed = verdict == Verdict::WorktreeFailed;
         self.worktree_failed = if failed { self.worktree_failed + 1 } else { 0 };
-        self.back_off(verdict, at);
+        self.rest(verdict, at);
     }
 
-    fn back_off(&mut self, verdict: Verdict, at: &Stamp) {
+    fn rest(&mut self, verdict: Verdict, at: &Stamp) {
         self.since = at.clone();
-        self.delay_ms = match (verdict, self.worktree_failed) {
-            (Verdict::WorktreeFailed, 1) => 1_000,
-            (Verdict::WorktreeFailed, 2) => 10_000,
-            (Verdict::WorktreeFailed, _) => 60_000,
-            _ => 0,
+        self.back_off(if verdict == Verdict::WorktreeFailed { self.worktree_failed } else { 0 });
+    }
+
+    /// Not to be planned again at once after so many failures in a row.
+    pub fn back_off(&mut self, failures: u32) {
+        self.delay_ms = match failures {
+            0 => 0,
+            1 => 1_000,
+            2 => 10_000,
+            _ => 60_000,
         };
     }
 }
