@@ -12,6 +12,9 @@
 //! | `CONFLICT-MARKERS` | a merge was committed into it |
 //! | `VERSION` | a newer version; no damage, but more than this program knows |
 //! | `TORN-TAIL` | a write that never finished; no failure |
+//!
+//! Whether each entry can have happened after those before it is found out by folding, which is
+//! not done here: the command line adds `ILLEGAL`.
 
 use crate::domain::event::{Entry, Event, VERSION};
 use crate::domain::time::Timestamp;

@@ -125,6 +125,8 @@ fn append_like(environment: &TestEnvironment, earlier: usize, v: u64) {
     let seq = text.lines().count() + 1;
     let from = format!("{{\"v\":1,\"seq\":{earlier},");
     let head = head.replacen(&from, &format!("{{\"v\":{v},\"seq\":{seq},"), 1);
+    let at = |line: &str| line.split("\"at\":\"").nth(1).unwrap()[..24].to_owned();
+    let head = head.replacen(&at(&head), &at(text.lines().last().unwrap()), 1);
     let body = format!("{head}\"prev\":\"{}\"", &tail[..64]);
     let hash: String = Sha256::digest(&body).iter().map(|b| format!("{b:02x}")).collect();
     text += &format!("{body},\"hash\":\"{hash}\"}}\n");
@@ -260,4 +262,15 @@ fn the_past_before_the_damage_is_replayed_as_if_there_were_none() {
     assert_eq!((said.code, said.stdout), (0, before.stdout), "{}", said.stderr);
     let long_ago = ["journal", "replay", "--at", "2020-01-01T00:00:00.000Z"];
     assert_eq!(environment.sched(&long_ago).code, 0);
+}
+
+#[test]
+fn an_entry_that_cannot_have_happened_is_damage_although_its_hash_is_right() {
+    let environment = with_entries();
+    append_like(&environment, 3, 1);
+    let report = environment.json(&["journal", "verify", "--json"]);
+    assert_eq!((&report["ok"], &report["damage"][0]["kind"]), (&false.into(), &"ILLEGAL".into()));
+    assert_eq!(report["damage"][0]["seq"], 6);
+    assert_eq!(environment.sched(&["journal", "verify"]).code, 5);
+    assert_eq!(environment.sched(&["tick"]).code, 5);
 }

@@ -1,20 +1,28 @@
 //! `sched journal verify | replay | repair`.
 
-use crate::audit::verify::{self, Report};
+use crate::audit::verify::{self, Damage, Report};
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose, status};
 use crate::domain::time::Timestamp;
 use crate::engine::{Session, past};
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
 use std::path::{Path, PathBuf};
 
 pub(super) fn verify(context: &Context, files: &[PathBuf]) -> Result<u8, CliError> {
-    let report = if files.is_empty() {
+    let mut report = if files.is_empty() {
         verify::state_dir(&context.state_dir()?)?
     } else {
         verify::files(files)?
     };
+    let journal = match files {
+        [] => Some(Journal::open(&context.state_dir()?)),
+        [file] => Some(Journal::open_file(file)),
+        _ => None, // parts of a journal begin in the middle of it
+    };
+    if let Some(Ok(journal)) = journal.filter(|_| report.ok()) {
+        report.damage.extend(illegal(&journal));
+    }
     if context.global.json {
         output::json(&report.document())?;
     } else {
@@ -25,6 +33,17 @@ pub(super) fn verify(context: &Context, files: &[PathBuf]) -> Result<u8, CliErro
         (false, true) => 7,
         (false, false) => 5,
     })
+}
+
+/// The first entry that cannot have happened after those before it, by folding.
+fn illegal(journal: &Journal) -> Option<Damage> {
+    match past(journal, &|_, _| true).damage? {
+        JournalError::Illegal { path, seq, offset, message } => {
+            let file = path.display().to_string();
+            Some(Damage { kind: "ILLEGAL", file, offset, seq, message })
+        }
+        _ => None,
+    }
 }
 
 fn say(context: &Context, report: &Report) -> Result<(), CliError> {
