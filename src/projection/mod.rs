@@ -16,7 +16,7 @@ const SQL: &str = include_str!("../../migrations/projection/1.sql");
 const FILE: &str = "projection.sqlite";
 
 /// Bumped whenever `apply` changes what an event amounts to.
-const FOLD: &str = "6";
+const FOLD: &str = "7";
 
 /// The projection of one state directory.
 pub struct Projection {

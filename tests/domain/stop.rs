@@ -283,3 +283,15 @@ fn a_second_stop_of_a_batch_is_told_that_it_is_being_stopped() {
     assert!(w.refused(stop(batch("b1"))).contains("being stopped already"));
     assert!(w.refused(abandon(batch("b1"))).contains("being stopped already"));
 }
+
+#[test]
+fn an_attempt_that_broke_its_bound_counts_and_one_that_was_stopped_does_not() {
+    let mut w = working();
+    w.wait(7200).tick();
+    w.end("batch:b1/1", killed());
+    assert_eq!(w.b().members[0].tally.attempts, 1);
+    let mut w = working();
+    w.given(stop(issue("1")));
+    w.end("batch:b1/1", killed());
+    assert_eq!(w.b().members[0].tally.attempts, 0);
+}

@@ -243,6 +243,7 @@ fn end(
         state.health.faults.remove(profile);
     }
     let counted = !exit.is_some_and(|e| e.supervisor);
+    let bound = dispatch.stop.as_ref().is_some_and(|stop| stop.reason.is_bound());
     match (dispatch.plan.role, batch_id) {
         (Role::Agent, Some(batch)) => {
             let (Unit::Issue(issue) | Unit::Member(_, issue)) = &dispatch.unit else {
@@ -250,7 +251,7 @@ fn end(
             };
             let member = super::member_mut(state, event, &batch, issue)?;
             if counted {
-                member.tally.note(verdict, &stamp);
+                member.tally.note(verdict, bound, &stamp);
             }
             member.evidence = evidence;
         }
@@ -258,7 +259,7 @@ fn end(
             let Unit::Issue(issue) = &dispatch.unit else { return Ok(()) };
             let issue = issue_mut(state, event, issue)?;
             if counted {
-                issue.tally.note(verdict, &stamp);
+                issue.tally.note(verdict, bound, &stamp);
             }
             issue.evidence = evidence;
             issue.dispatch = None;
@@ -287,7 +288,7 @@ fn note_suite(batch: &mut Batch, verdict: Verdict, stamp: &Stamp) {
         Verdict::Lost | Verdict::HostLost | Verdict::KilledOutside | Verdict::NeverRan
     );
     batch.suite_losses = if again { batch.suite_losses + 1 } else { 0 };
-    batch.reclaim.note(verdict, stamp);
+    batch.reclaim.note(verdict, false, stamp);
 }
 
 fn note_reclaim(
@@ -297,7 +298,7 @@ fn note_reclaim(
     exit: Option<&Exit>,
     stamp: &Stamp,
 ) {
-    batch.reclaim.note(verdict, stamp);
+    batch.reclaim.note(verdict, false, stamp);
     let clean = exit.is_some_and(|e| e.code == Some(0) && e.reclaimed.iter().all(|r| r.done));
     batch.reclaim_failures = if clean { 0 } else { batch.reclaim_failures + 1 };
     if exit.is_some() && !clean && matches!(dispatch.plan.reclaim, Some(Reclaim::Remove { .. })) {

@@ -467,6 +467,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// Whether the dispatch itself broke a bound; else it is a decision about its unit.
+    pub const fn is_bound(self) -> bool {
+        matches!(self, StopReason::Stall | StopReason::OutputLimit | StopReason::Timeout)
+    }
+
     /// The reason's name as in the journal.
     pub const fn name(self) -> &'static str {
         match self {

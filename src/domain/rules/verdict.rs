@@ -5,7 +5,7 @@
 //! for an unverified exit.
 
 use crate::domain::config::{Completion, Profile, Workdir};
-use crate::domain::event::{Exit, GateSpec, Ground, StopReason, Verdict};
+use crate::domain::event::{Exit, GateSpec, Ground, Verdict};
 use crate::domain::state::Dispatch;
 
 /// An end this soon, without any sign of work, is empty.
@@ -133,7 +133,5 @@ fn task(dispatch: &Dispatch, exit: &Exit, by_code: impl Fn(i32) -> Verdict) -> V
 
 /// Whether the stop under way is the dispatch's own fault: a bound, not a decision about its unit.
 fn bound(dispatch: &Dispatch) -> bool {
-    dispatch.stop.as_ref().is_some_and(|stop| {
-        matches!(stop.reason, StopReason::Timeout | StopReason::OutputLimit | StopReason::Stall)
-    })
+    dispatch.stop.as_ref().is_some_and(|stop| stop.reason.is_bound())
 }

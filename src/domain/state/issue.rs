@@ -148,8 +148,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes note of how a dispatch ended.
-    pub fn note(&mut self, verdict: Verdict, at: &Stamp) {
+    /// Takes note of how a dispatch ended, and whether it had broken a bound of its own.
+    pub fn note(&mut self, verdict: Verdict, bound: bool, at: &Stamp) {
         let keep = |same: bool, count: u32| if same { count + 1 } else { 0 };
         self.killed_outside = keep(verdict == Verdict::KilledOutside, self.killed_outside);
         self.lost = keep(verdict == Verdict::Lost, self.lost);
@@ -159,7 +159,7 @@ impl Tally {
             verdict,
             Verdict::Done | Verdict::HandedBack | Verdict::UnverifiedExit | Verdict::Empty
         );
-        self.attempts += u32::from(counts);
+        self.attempts += u32::from(counts || bound && verdict == Verdict::Stopped);
         self.rest(verdict, at);
     }
 
