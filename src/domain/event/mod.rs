@@ -7,14 +7,18 @@
 mod batch;
 mod dispatch;
 mod entry;
+mod exit;
 mod journal;
+mod pinned;
 mod queue;
 mod scheduler;
 
 pub use batch::*;
 pub use dispatch::*;
 pub use entry::*;
+pub use exit::*;
 pub use journal::*;
+pub use pinned::*;
 pub use queue::*;
 pub use scheduler::*;
 
