@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// How many characters a text of an operator or an agent may have: it is kept in every state.
 pub const LONGEST_TEXT: usize = 2_000;
 
+/// How many bytes a prompt or a configuration may have: it becomes one event of the journal.
+pub const LONGEST_FILE: usize = 48 << 10;
+
 /// An issue that is to be queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIssue {

@@ -59,8 +59,9 @@ fn rebased(state: &mut State, event: &Event, e: &BatchRebased) -> Result<(), Ill
         return Err(illegal(event, subject, batch.status.name(), "rebasing"));
     };
     if rebasing.executing {
-        batch.status = BatchStatus::Executing;
+        move_batch(state, event, &e.batch, BatchStatus::Executing)?;
     }
+    let batch = batch_mut(state, event, &e.batch)?;
     batch.baselines.clear();
     batch.base_commit = Some(e.base_commit.clone());
     batch.integration = Some(e.tip.clone());

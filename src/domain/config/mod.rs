@@ -19,6 +19,7 @@ pub use error::ConfigError;
 pub use profile::{Completion, Profile, Workdir};
 pub use template::{Placeholders, expand};
 
+use crate::domain::command::LONGEST_FILE;
 use crate::domain::event::{DissolveSpec, GateSpec, Landing, ShipMode, SuiteSpec};
 use crate::domain::ids::IssueId;
 use judge::Dissolve;
@@ -27,9 +28,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use table::{Source, Table};
-
-/// A configuration is journaled as one entry, so its length has a bound.
-const LONGEST: usize = 48 * 1024;
 
 const SECTIONS: &[&str] =
     &["schema", "scheduler", "agent", "profile", "gate", "suite", "dissolve", "ship", "procedures"];
@@ -80,8 +78,8 @@ impl Default for Config {
 impl Config {
     /// Reads a configuration as an operator wrote it: what is unknown is an error.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
-        if text.len() > LONGEST {
-            return Err(ConfigError::TooLong { expected: LONGEST, found: text.len() });
+        if text.len() > LONGEST_FILE {
+            return Err(ConfigError::TooLong { expected: LONGEST_FILE, found: text.len() });
         }
         read(&Source::new(text, false))
     }

@@ -2,16 +2,13 @@
 //! clear; never once per tick.
 
 use super::draft::Draft;
+use super::start;
 use crate::domain::effect::Probe;
 use crate::domain::event::{ConditionCleared, ConditionRaised, ProfileRestored, Severity};
 use crate::domain::ids::{DispatchId, Unit};
 use crate::domain::wants;
 use std::time::Duration;
 
-/// When a program that is there and cannot be executed is tried again; doubled each time.
-const FIRST_TRIAL: Duration = Duration::from_secs(5);
-/// The longest such pause.
-const LAST_TRIAL: Duration = Duration::from_secs(5 * 60);
 /// How often a condition that lasts is said again.
 const AGAIN_AFTER: Duration = Duration::from_secs(20 * 60);
 
@@ -52,16 +49,11 @@ pub(super) fn reachable(draft: &mut Draft<'_>, branch: &str) {
 
 /// A branch that nothing waits for any more is no condition, whether it can be read or not.
 pub(super) fn forget_branches(draft: &mut Draft<'_>) {
-    let wanted: Vec<String> = wants(&draft.state, draft.now)
-        .into_iter()
-        .filter_map(|probe| match probe {
-            Probe::Base(branch) => Some(branch),
-            _ => None,
-        })
-        .collect();
-    let unreachable = draft.state.health.conditions.get("unreachable");
-    let said: Vec<String> = unreachable.into_iter().flat_map(|s| s.keys().cloned()).collect();
-    for branch in said.into_iter().filter(|branch| !wanted.contains(branch)) {
+    let Some(said) = draft.state.health.conditions.get("unreachable") else { return };
+    let wanted = wants(&draft.state, draft.now);
+    let waits = |branch: &String| wanted.contains(&Probe::Base(branch.clone()));
+    let forgotten: Vec<String> = said.keys().filter(|branch| !waits(branch)).cloned().collect();
+    for branch in forgotten {
         clear(draft, "unreachable", &branch);
     }
 }
@@ -103,10 +95,8 @@ pub(super) fn program(draft: &mut Draft<'_>, profile: &str, found: bool) {
     let health = &draft.state.health;
     let Some(suspension) = health.profiles.get(profile).filter(|_| found) else { return };
     let times = health.faults.get(profile).copied().unwrap_or_default();
-    let delay = match times.checked_sub(2) {
-        None => Duration::ZERO,
-        Some(more) => (FIRST_TRIAL * 2_u32.pow(more.min(10))).min(LAST_TRIAL),
-    };
+    let trial = times.checked_sub(2).map_or(0, start::trial_after_ms);
+    let delay = Duration::from_millis(trial);
     if suspension.since.remaining(delay, draft.now).is_zero() {
         draft.push(ProfileRestored { profile: profile.to_owned() });
     }

@@ -15,8 +15,14 @@ use std::sync::Arc;
 
 /// After so many starts in a row that did not come up, starting is suspended.
 const SPAWN_FAILURES: u32 = 3;
+/// When the first trial is made; each next one after twice that.
 const FIRST_TRIAL_MS: u64 = 5_000;
 const LAST_TRIAL_MS: u64 = 300_000;
+
+/// How long until the next trial, after so many that failed.
+pub(super) fn trial_after_ms(failed: u32) -> u64 {
+    (FIRST_TRIAL_MS << failed.min(10)).min(LAST_TRIAL_MS)
+}
 
 /// Starts a ready batch on its base, and its first member's agent, in one line.
 pub(super) fn start_batch(draft: &mut Draft<'_>, id: &BatchId) {
@@ -130,7 +136,7 @@ pub(super) fn note_spawn_failure(draft: &mut Draft<'_>) {
     let count = draft.state.health.never_ran;
     let trial_after_ms = match &draft.state.health.spawn {
         Some(spawn) => (spawn.trial_after_ms * 2).min(LAST_TRIAL_MS),
-        None if count >= SPAWN_FAILURES => FIRST_TRIAL_MS,
+        None if count >= SPAWN_FAILURES => trial_after_ms(0),
         None => return,
     };
     draft.push(SpawnFailing { count, trial_after_ms });
