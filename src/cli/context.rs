@@ -131,9 +131,7 @@ impl Context {
 fn check_home(session: &Session<'_>) -> Result<(), CliError> {
     let away = session.state.environment.as_ref().and_then(|e| away(e, &session.dir()));
     let Some(away) = away else { return Ok(()) };
-    let home = session.state.journal.as_ref().map(|journal| &journal.place);
-    let copied = place::place(&session.dir()).is_ok_and(|here| home.is_some_and(|h| *h != here));
-    let remedy = match copied {
+    let remedy = match session.elsewhere()?.is_some() {
         true => "to go on with this copy:  sched init --adopt && sched init",
         false => "record where it is now:  sched init",
     };

@@ -1,5 +1,6 @@
 //! The command line: the only place that prints. Holds no rule about units.
 
+mod about;
 pub mod args;
 pub mod commands;
 mod context;

@@ -1,11 +1,10 @@
 //! Files that somebody named: read up to a bound.
 
+use crate::domain::command::LONGEST_FILE;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The longest text that is read from a file: it becomes one event of the journal.
-const LONGEST: usize = 48 << 10;
 /// The same with every quote and line end written as the journal writes it.
 const LONGEST_ESCAPED: usize = 52 << 10;
 
@@ -29,9 +28,9 @@ pub fn read_once(path: &Path) -> Result<String, String> {
     let unread = |error| unread(path, &error);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unread)?;
-    file.take(LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(unread)?;
-    if bytes.len() > LONGEST {
-        let problem = format!("`{shown}` has more than {LONGEST} bytes");
+    file.take(LONGEST_FILE as u64 + 1).read_to_end(&mut bytes).map_err(unread)?;
+    if bytes.len() > LONGEST_FILE {
+        let problem = format!("`{shown}` has more than {LONGEST_FILE} bytes");
         return Err(format!("{problem}: it would not fit into the journal"));
     }
     let text = String::from_utf8(bytes);

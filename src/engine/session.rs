@@ -6,7 +6,7 @@ use super::past::past;
 use super::ports::Clock;
 use crate::domain::apply::{fold, retire};
 use crate::domain::command::Command;
-use crate::domain::event::{Entry, Event, JournalRepaired, SCHEMA_DIGEST, VERSION, Writer};
+use crate::domain::event::{Entry, Event, JournalRepaired, Place, SCHEMA_DIGEST, VERSION, Writer};
 use crate::domain::fact::Input;
 use crate::domain::ids::{IssueId, JournalId};
 use crate::domain::rules::{Ids, decide, named_in};
@@ -60,11 +60,7 @@ impl<'a> Session<'a> {
         let from = session.position.clone();
         let path = session.journal.path().to_owned();
         let (state, position) = (&mut session.state, &mut session.position);
-        let read = session.journal.show(&from, |entry, at, line| {
-            follow(state, entry, at, line.len(), &path)?;
-            position.clone_from(at);
-            Ok(())
-        });
+        let read = session.journal.show(&from, following(state, position, &path));
         let damage = match read {
             Ok(end) => {
                 *position = end;
@@ -145,11 +141,7 @@ impl<'a> Session<'a> {
     pub fn refresh(&mut self) -> Result<(), EngineError> {
         let (from, path) = (self.position.clone(), self.journal.path().to_owned());
         let (state, position) = (&mut self.state, &mut self.position);
-        let read = self.journal.read(&from, |entry, at, line| {
-            follow(state, entry, at, line.len(), &path)?;
-            position.clone_from(at);
-            Ok(())
-        });
+        let read = self.journal.read(&from, following(state, position, &path));
         self.check_draft()?; // what its words mean is unknown: no damage
         self.position = read?;
         Ok(())
@@ -237,11 +229,7 @@ impl<'a> Session<'a> {
     fn catch_up(&mut self, locked: &mut Locked) -> Result<(), EngineError> {
         let (from, path) = (self.position.clone(), self.journal.path().to_owned());
         let (state, position) = (&mut self.state, &mut self.position);
-        self.position = locked.catch_up(&from, |entry, at, line| {
-            follow(state, entry, at, line.len(), &path)?;
-            position.clone_from(at);
-            Ok(())
-        })?;
+        self.position = locked.catch_up(&from, following(state, position, &path))?;
         Ok(())
     }
 
@@ -279,14 +267,21 @@ impl<'a> Session<'a> {
 
     /// A writer that finds itself in another place holds a copy, or a restored backup.
     fn check_place(&mut self, locked: &mut Locked) -> Result<(), EngineError> {
-        let here = place::place(self.journal.dir())?;
-        let known = self.state.journal.as_ref().map(|j| j.place.clone());
-        if known.is_none_or(|known| known == here) {
-            return Ok(());
-        }
+        let Some(place) = self.elsewhere()? else { return Ok(()) };
         let journal = JournalId(Uuid::now_v7());
-        let adopt = Command::Adopt { journal, place: here, insist: false };
+        let adopt = Command::Adopt { journal, place, insist: false };
         self.decide(locked, &Input::Command(adopt)).map(drop)
+    }
+
+    /// Where the state directory is, when that is not where its journal was made or adopted: it
+    /// is a copy.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the place cannot be looked at.
+    pub fn elsewhere(&self) -> Result<Option<Place>, EngineError> {
+        let here = place::place(self.journal.dir())?;
+        let home = self.state.journal.as_ref().map(|journal| &journal.place);
+        Ok(Some(here).filter(|here| home.is_some_and(|home| home != here)))
     }
 
     /// What is remembered of an issue that left the working state.
@@ -318,6 +313,19 @@ fn role_name(role: Writer) -> &'static str {
         Writer::Agent => "sched post",
         Writer::Import => "sched import",
         Writer::Migrate => "sched migrate",
+    }
+}
+
+/// Folds entry after entry; state and position go on together, whatever ends it.
+fn following<'s>(
+    state: &'s mut State,
+    position: &'s mut Position,
+    path: &'s Path,
+) -> impl FnMut(&Entry, &Position, &[u8]) -> Result<(), JournalError> + 's {
+    |entry, at, line| {
+        follow(state, entry, at, line.len(), path)?;
+        position.clone_from(at);
+        Ok(())
     }
 }
 

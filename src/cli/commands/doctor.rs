@@ -87,7 +87,7 @@ fn versions() -> String {
     format!("sched {}, journal schema v{VERSION} ({draft})", env!("CARGO_PKG_VERSION"))
 }
 
-/// A tick from cron finds the state directory by asking git.
+/// What a line of a crontab finds by its bare name.
 fn cron(findings: &mut Findings) {
     let program = installed_program();
     let named = std::env::split_paths(CRON_PATH).any(|dir| dir.join("sched").exists());
@@ -180,8 +180,7 @@ fn journal(findings: &mut Findings, session: &Session<'_>) {
         }
         Err(error) => findings.bad("journal", "error", error.to_string(), "sched journal verify"),
     }
-    let home = session.state.journal.as_ref().map(|j| &j.place);
-    if place::place(&dir).is_ok_and(|here| home.is_some_and(|home| *home != here)) {
+    if session.elsewhere().is_ok_and(|place| place.is_some()) {
         let message = format!("`{}` is a copy of another state directory", dir.display());
         findings.bad("place", "error", message, "to go on with it here:  sched init --adopt");
     }

@@ -83,7 +83,7 @@ impl<'a> Moved<'a> {
         let dir = dir.canonicalize().ok()?;
         let session = Session::open(&dir, &context.clock, Writer::Operator).ok()?;
         let recorded = session.state.environment.clone()?;
-        let in_place = session.state.journal.as_ref()?.place == place::place(&dir).ok()?;
+        let in_place = session.elsewhere().ok()?.is_none();
         let alike = recorded.repository.is_some() == repository.is_some()
             && repository.is_none_or(|here| belongs(&dir, here));
         let why = away(&recorded, &dir).filter(|_| in_place && alike)?;

@@ -1,14 +1,14 @@
 //! `sched log`: entries, one line of prose for each event.
 
+use crate::cli::about::About;
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose};
 use crate::domain::event::{Entry, Event};
-use crate::domain::ids::{DispatchId, Unit};
+use crate::domain::ids::Unit;
 use crate::domain::time::Timestamp;
 use crate::journal::{Journal, Position};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(200);
@@ -18,11 +18,9 @@ const CLOSE: f64 = 0.8;
 
 /// Which events are wanted.
 struct Filter {
-    unit: Option<Unit>,
+    unit: Option<RefCell<About>>,
     since: Option<Timestamp>,
     kind: Option<String>,
-    /// The unit's dispatches: how one began and ended names the dispatch only.
-    dispatches: RefCell<BTreeSet<DispatchId>>,
 }
 
 impl Filter {
@@ -37,25 +35,15 @@ impl Filter {
                 None => error.detail("see the names in journal-schema/, or in:  sched log --json"),
             });
         }
-        Ok(Self { unit, since, kind: kind.map(str::to_owned), dispatches: RefCell::default() })
+        let unit = unit.map(|unit| RefCell::new(About::new(vec![unit])));
+        Ok(Self { unit, since, kind: kind.map(str::to_owned) })
     }
 
     fn wants(&self, entry: &Entry, event: &Event) -> bool {
-        let about = self.unit.as_ref().is_none_or(|unit| self.is_about(event, unit));
+        let about = self.unit.as_ref().is_none_or(|unit| unit.borrow_mut().takes(event));
         self.since.is_none_or(|since| entry.at >= since)
             && self.kind.as_deref().is_none_or(|kind| kind == event.name())
             && about
-    }
-
-    fn is_about(&self, event: &Event, unit: &Unit) -> bool {
-        let mut dispatches = self.dispatches.borrow_mut();
-        let named = prose::mentions(event, unit);
-        if let Event::DispatchPlanned(plan) = event
-            && named
-        {
-            dispatches.insert(plan.dispatch);
-        }
-        named || prose::dispatch_of(event).is_some_and(|id| dispatches.contains(&id))
     }
 }
 

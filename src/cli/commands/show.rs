@@ -1,5 +1,6 @@
 //! `sched show` and `sched why`: everything about one thing, and how it came about.
 
+use crate::cli::about::About;
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
 use crate::cli::reading::Reading;
@@ -8,7 +9,6 @@ use crate::domain::event::{Entry, Event};
 use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::engine::Session;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 pub(super) fn run(context: &Context, what: &str) -> Result<u8, CliError> {
     context.reading()?.show(|reading| show(context, reading, what))
@@ -132,23 +132,12 @@ pub(super) fn why(context: &Context, unit: &str) -> Result<u8, CliError> {
 
 fn say_why(context: &Context, reading: &Reading<'_>, unit: &Unit) -> Result<u8, CliError> {
     let mut chain: Vec<(Entry, Vec<Event>)> = Vec::new();
-    let names = names(&reading.session, unit);
-    let mut dispatches: BTreeSet<DispatchId> = BTreeSet::new();
+    let mut about = About::new(names(&reading.session, unit));
     reading.entries(|entry, _| {
-        let mut about: Vec<Event> = Vec::new();
-        for event in &entry.events {
-            let dispatch = prose::dispatch_of(event);
-            let named = names.iter().any(|unit| prose::mentions(event, unit));
-            // how a dispatch began and ended names the dispatch only
-            if named || dispatch.is_some_and(|id| dispatches.contains(&id)) {
-                about.push(event.clone());
-            }
-            if let (true, Event::DispatchPlanned(plan)) = (named, event) {
-                dispatches.insert(plan.dispatch);
-            }
-        }
-        if !about.is_empty() {
-            chain.push((entry.clone(), about));
+        let taken = entry.events.iter().filter(|event| about.takes(event));
+        let taken: Vec<Event> = taken.cloned().collect();
+        if !taken.is_empty() {
+            chain.push((entry.clone(), taken));
         }
     });
     if chain.is_empty() {
