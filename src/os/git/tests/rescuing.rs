@@ -236,8 +236,8 @@ fn repositories_inside_the_tree_are_rescued_with_their_commits() {
     assert_eq!(m.f.show(&format!("{}:f", of(": unborn"))), "saved");
 }
 
-#[test]
-fn a_submodule_with_work_in_it_is_rescued() {
+/// A member whose tree has a submodule at `sub`.
+fn with_submodule() -> Member {
     let m = member();
     let library = m.f.root().join("library");
     fs::create_dir_all(&library).unwrap();
@@ -245,6 +245,12 @@ fn a_submodule_with_work_in_it_is_rescued() {
     m.f.run_in(&library, ["commit", "--quiet", "--allow-empty", "-m", "library"]);
     m.run(&["submodule", "--quiet", "add", library.to_str().unwrap(), "sub"]);
     m.run(&["commit", "--quiet", "-m", "sub"]);
+    m
+}
+
+#[test]
+fn a_submodule_with_work_in_it_is_rescued() {
+    let m = with_submodule();
     assert_eq!(m.rescue(), None);
     write(&m.place.join("sub/f"), "work");
     assert!(m.ground().dirty);
@@ -256,13 +262,7 @@ fn a_submodule_with_work_in_it_is_rescued() {
 
 #[test]
 fn commits_of_a_submodule_that_only_its_tree_has_are_rescued_although_the_tree_is_clean() {
-    let m = member();
-    let library = m.f.root().join("library");
-    fs::create_dir_all(&library).unwrap();
-    m.f.run_in(&library, ["init", "--quiet"]);
-    m.f.run_in(&library, ["commit", "--quiet", "--allow-empty", "-m", "library"]);
-    m.run(&["submodule", "--quiet", "add", library.to_str().unwrap(), "sub"]);
-    m.run(&["commit", "--quiet", "-m", "sub"]);
+    let m = with_submodule();
     let sub = m.place.join("sub");
     m.f.run_in(&sub, ["commit", "--quiet", "--allow-empty", "-m", "work"]);
     let work = m.f.run_in(&sub, ["rev-parse", "HEAD"]);
