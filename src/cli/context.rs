@@ -10,15 +10,15 @@ use crate::domain::event::Writer;
 use crate::domain::fact::TickSeen;
 use crate::domain::ids::DispatchId;
 use crate::engine::Session;
+use crate::engine::ports::Seen;
 use crate::engine::ports::git::{Git, Repository};
-use crate::engine::ports::{Clock, Seen};
 use crate::engine::tick::World;
 use crate::journal::line::sha256_hex;
-use crate::journal::{FileLock, TICK_LOCK, place};
+use crate::journal::{TICK_LOCK, place};
 use crate::os::git::GitCommand;
 use crate::os::{SystemClock, SystemProcesses, SystemRuns, installed_program};
 use crate::projection::Rest;
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -154,7 +154,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Of a session; `lock` is held by every git child.
-    pub fn of(session: &Session<'_>, global: &Global, lock: Option<&dyn AsFd>) -> Self {
+    pub fn of(session: &Session<'_>, global: &Global, lock: Option<BorrowedFd<'_>>) -> Self {
         let dir = session.dir();
         let recorded = session.state.environment.clone();
         let path = recorded.as_ref().map_or_else(default_path, |e| e.path.clone());
@@ -209,15 +209,14 @@ fn too_little(dir: &Path, least: u64) -> Option<u64> {
 /// Whether what a note says of the place, the configuration and the disk still holds.
 pub fn still_rests(rest: &Rest, dir: &Path) -> bool {
     let config = || named::read(&rest.config).ok();
-    place::place(dir).is_ok_and(|place| place == rest.place)
-        && config().is_some_and(|text| sha256_hex(text.as_bytes()) == rest.digest)
+    config().is_some_and(|text| sha256_hex(text.as_bytes()) == rest.digest)
         && too_little(dir, rest.min_free).is_none()
 }
 
 /// Git for a repository, found in the recorded `PATH`; every child holds the lock.
-fn git(repository: &str, path: &str, lock: Option<&dyn AsFd>) -> GitCommand {
+fn git(repository: &str, path: &str, lock: Option<BorrowedFd<'_>>) -> GitCommand {
     let git = GitCommand::new(repository).with_variable("PATH", path);
-    match lock.and_then(|lock| lock.as_fd().try_clone_to_owned().ok()) {
+    match lock.and_then(|lock| lock.try_clone_to_owned().ok()) {
         Some(lock) => git.holding(lock),
         None => git,
     }
@@ -283,22 +282,4 @@ pub fn last_tick(dir: &Path) -> Option<crate::domain::time::Timestamp> {
     let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
     let millis = i64::try_from(since.as_millis()).ok()?;
     Some(crate::domain::time::Timestamp::from_millis(millis))
-}
-
-/// Takes `tick.lock`. `None`: somebody else ticks.
-///
-/// # Errors
-/// [`CliError`] when the lock file cannot be used.
-pub fn tick_lock(
-    dir: &Path,
-    clock: &dyn Clock,
-    wait: std::time::Duration,
-) -> Result<Option<FileLock>, CliError> {
-    let us = std::process::id();
-    let holder = format!("sched tick (pid {us}, since {})", clock.now().wall);
-    match FileLock::take(&dir.join(TICK_LOCK), wait, &holder) {
-        Ok(lock) => Ok(Some(lock)),
-        Err(crate::journal::JournalError::Locked { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }

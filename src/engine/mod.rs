@@ -5,16 +5,20 @@
 
 mod briefing;
 mod error;
+pub mod home;
 mod look;
 mod past;
 mod pay;
 pub mod ports;
+mod reclaim;
 pub mod session;
 pub mod supervise;
 pub mod tick;
 
 pub use briefing::{Surroundings, job_plan};
 pub use error::EngineError;
+pub use home::Home;
 pub use look::can_execute;
 pub use past::{Past, past};
+pub use reclaim::reclaim;
 pub use session::Session;

@@ -1,7 +1,7 @@
 //! Pays what is owed. Doing it twice is harmless; the result comes back as a fact.
 
 use super::ports::git::{Git, GitError, LandRequest, RebaseRequest, ShipRequest};
-use super::ports::{Processes, Runs};
+use super::ports::{Clock, Processes, Runs};
 use crate::crash;
 use crate::domain::effect::{Effect, Land};
 use crate::domain::fact::Fact;
@@ -14,6 +14,7 @@ const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Who can pay.
 pub(super) struct Hands<'a> {
+    pub(super) clock: &'a dyn Clock,
     pub(super) processes: &'a dyn Processes,
     pub(super) runs: &'a dyn Runs,
     pub(super) git: Option<&'a dyn Git>,
@@ -53,6 +54,17 @@ impl Hands<'_> {
         }
     }
 
+    /// A lock file of git's is tried again before it is anybody's error.
+    fn patiently<T>(&self, mut act: impl FnMut() -> Result<T, GitError>) -> Result<T, GitError> {
+        for _ in 1..TRIES {
+            match act() {
+                Err(GitError::Locked { .. }) => self.clock.sleep(BETWEEN),
+                done => return done,
+            }
+        }
+        act()
+    }
+
     fn pay_git(&self, effect: &Effect) -> Paid {
         let Some(git) = self.git else {
             return Paid::Later("there is no git repository here".into());
@@ -60,14 +72,14 @@ impl Hands<'_> {
         match effect {
             Effect::CreateIntegration { batch, branch, commit } => {
                 crash::point("pay-integration");
-                let done = patiently(|| git.create_branch(branch, commit));
+                let done = self.patiently(|| git.create_branch(branch, commit));
                 crash::point("paid-integration");
                 fact(batch, done, |batch, result| Fact::Integration { batch, result })
             }
             Effect::Land(land) => {
                 crash::point("pay-land");
                 let request = land_request(land);
-                let done = patiently(|| git.land(&request));
+                let done = self.patiently(|| git.land(&request));
                 crash::point("paid-land");
                 let member = land.member.clone();
                 fact(&land.batch, done, |batch, result| Fact::Landing { batch, member, result })
@@ -82,7 +94,7 @@ impl Hands<'_> {
                     judged: judged.clone(),
                 };
                 crash::point("pay-rebase");
-                let done = patiently(|| git.rebase(&request));
+                let done = self.patiently(|| git.rebase(&request));
                 crash::point("paid-rebase");
                 fact(batch, done, |batch, result| Fact::Rebase { batch, result })
             }
@@ -90,7 +102,7 @@ impl Hands<'_> {
                 crash::point("pay-ship");
                 let (base, old, new) = (base.clone(), old.clone(), new.clone());
                 let request = ShipRequest { base, old, new };
-                let done = patiently(|| git.ship(&request));
+                let done = self.patiently(|| git.ship(&request));
                 crash::point("paid-ship");
                 fact(batch, done, |batch, result| Fact::Ship { batch, result })
             }
@@ -112,17 +124,6 @@ fn fact<T>(
             Paid::Fact(Box::new(Fact::Failed { batch: batch.clone(), message }))
         }
     }
-}
-
-/// A lock file of git's is tried again before it is anybody's error.
-fn patiently<T>(mut act: impl FnMut() -> Result<T, GitError>) -> Result<T, GitError> {
-    for _ in 1..TRIES {
-        match act() {
-            Err(GitError::Locked { .. }) => std::thread::sleep(BETWEEN),
-            done => return done,
-        }
-    }
-    act()
 }
 
 /// Everything that the landing's one possible commit is made from.

@@ -2,6 +2,7 @@
 //! [`Session::transact`].
 
 use super::error::EngineError;
+use super::home::Home;
 use super::past::past;
 use super::ports::Clock;
 use crate::domain::apply::{fold, retire};
@@ -11,20 +12,19 @@ use crate::domain::fact::Input;
 use crate::domain::ids::{IssueId, JournalId};
 use crate::domain::rules::{Ids, decide, named_in};
 use crate::domain::state::{Settled, State};
-use crate::journal::{Journal, JournalError, Locked, Position, Repair, place};
-use crate::projection::{Projection, Rest};
+use crate::journal::{Journal, JournalError, Locked, Position, Repair};
+use crate::projection::Rest;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
-use uuid::Uuid;
 
 /// How long a command waits for the journal's lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// A journal that is followed.
 pub struct Session<'a> {
+    home: Home<'a>,
     journal: Journal,
-    projection: Projection,
-    clock: &'a dyn Clock,
     role: Writer,
     holder: String,
     /// The state behind the last entry that was read.
@@ -41,7 +41,11 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`EngineError`] when there is no journal, or it is damaged.
     pub fn open(dir: &Path, clock: &'a dyn Clock, role: Writer) -> Result<Self, EngineError> {
-        let mut session = Self::at_checkpoint(dir, clock, role)?;
+        Home::at(dir, clock).open(role)
+    }
+
+    pub(super) fn open_in(home: Home<'a>, role: Writer) -> Result<Self, EngineError> {
+        let mut session = Self::at_checkpoint(home, role)?;
         session.refresh()?;
         session.check_begun()?;
         Ok(session)
@@ -56,7 +60,7 @@ impl<'a> Session<'a> {
         dir: &Path,
         clock: &'a dyn Clock,
     ) -> Result<(Self, Option<JournalError>), EngineError> {
-        let mut session = Self::at_checkpoint(dir, clock, Writer::Operator)?;
+        let mut session = Self::at_checkpoint(Home::at(dir, clock), Writer::Operator)?;
         let from = session.position.clone();
         let path = session.journal.path().to_owned();
         let (state, position) = (&mut session.state, &mut session.position);
@@ -89,17 +93,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn at_checkpoint(dir: &Path, clock: &'a dyn Clock, role: Writer) -> Result<Self, EngineError> {
-        let journal = Journal::open(dir)?;
-        let projection = Projection::of(dir);
-        let loaded = projection.load(&journal);
+    fn at_checkpoint(home: Home<'a>, role: Writer) -> Result<Self, EngineError> {
+        let journal = Journal::open_in(Arc::clone(&home.files))?;
+        let loaded = home.cache.load(&journal);
         let (state, position) = loaded.unwrap_or_else(|| (State::default(), Position::start()));
         let saved = position.seq;
-        let by = clock.by(role, &clock.now());
+        let by = home.clock.by(role, &home.clock.now());
         Ok(Self {
+            home,
             journal,
-            projection,
-            clock,
             role,
             holder: format!("{} (pid {})", role_name(role), by.pid),
             state,
@@ -121,7 +123,12 @@ impl<'a> Session<'a> {
 
     /// The clock.
     pub fn clock(&self) -> &'a dyn Clock {
-        self.clock
+        self.home.clock
+    }
+
+    /// What stands behind the state directory.
+    pub fn home(&self) -> &Home<'a> {
+        &self.home
     }
 
     /// Behind the last entry that was read.
@@ -178,21 +185,12 @@ impl<'a> Session<'a> {
         self.decide(&mut locked, input)
     }
 
-    /// Makes a new journal with its first entry.
+    /// Makes a new journal in a state directory, with its first entry.
     ///
     /// # Errors
-    /// [`EngineError`] when there is one already, or it cannot be written.
+    /// As [`Home::create`].
     pub fn create(dir: &Path, clock: &'a dyn Clock, first: &Command) -> Result<Self, EngineError> {
-        let now = clock.now();
-        let by = clock.by(Writer::Operator, &now);
-        let mut locked = Locked::create(dir, &format!("sched (pid {})", by.pid))?;
-        let mut ids = Ids::new(Uuid::now_v7());
-        let input = Input::Command(first.clone());
-        let mut events = decide(&State::default(), &input, &now, &mut ids)?;
-        events.extend(locked.notices()); // that there is a journal comes first
-        locked.commit(by, now.wall, now.wall, Uuid::now_v7(), events)?;
-        drop(locked);
-        Self::open(dir, clock, Writer::Operator)
+        Home::at(dir, clock).create(first)
     }
 
     /// Gives up everything from one entry on; the entry that says so blocks what it named.
@@ -220,9 +218,9 @@ impl<'a> Session<'a> {
             units: named_in(&repair.text, repair.missing, &state),
         };
         let input = Input::Command(Command::Repaired(repaired));
-        let events = decide(&state, &input, &now, &mut Ids::new(Uuid::now_v7()))?;
+        let events = decide(&state, &input, &now, &mut Ids::new(clock.unique()))?;
         let not_before = state.head.stamp.at;
-        repair.finish(by, now.wall, not_before, Uuid::now_v7(), events.clone())?;
+        repair.finish(by, now.wall, not_before, clock.unique(), events.clone())?;
         Ok((Self::open(dir, clock, Writer::Operator)?, events))
     }
 
@@ -234,8 +232,9 @@ impl<'a> Session<'a> {
     }
 
     fn decide(&mut self, locked: &mut Locked, input: &Input) -> Result<Vec<Event>, EngineError> {
-        let now = self.clock.now();
-        let mut ids = Ids::new(Uuid::now_v7());
+        let clock = self.home.clock;
+        let now = clock.now();
+        let mut ids = Ids::new(clock.unique());
         let mut events = locked.notices();
         let decided = decide(&self.state, input, &now, &mut ids);
         let refusal = match decided {
@@ -246,9 +245,9 @@ impl<'a> Session<'a> {
             Err(refusal) => Some(refusal),
         };
         if !events.is_empty() {
-            let by = self.clock.by(self.role, &now);
+            let by = clock.by(self.role, &now);
             let not_before = self.state.head.stamp.at;
-            let id = Uuid::now_v7();
+            let id = clock.unique();
             let done = locked.commit(by, now.wall, not_before, id, events.clone())?;
             self.take(&done.entry, &done.position)?;
         }
@@ -268,7 +267,7 @@ impl<'a> Session<'a> {
     /// A writer that finds itself in another place holds a copy, or a restored backup.
     fn check_place(&mut self, locked: &mut Locked) -> Result<(), EngineError> {
         let Some(place) = self.elsewhere()? else { return Ok(()) };
-        let journal = JournalId(Uuid::now_v7());
+        let journal = JournalId(self.home.clock.unique());
         let adopt = Command::Adopt { journal, place, insist: false };
         self.decide(locked, &Input::Command(adopt)).map(drop)
     }
@@ -279,27 +278,27 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`EngineError`] when the place cannot be looked at.
     pub fn elsewhere(&self) -> Result<Option<Place>, EngineError> {
-        let here = place::place(self.journal.dir())?;
+        let here = self.home.files.place()?;
         let home = self.state.journal.as_ref().map(|journal| &journal.place);
         Ok(Some(here).filter(|here| home.is_some_and(|home| home != here)))
     }
 
     /// What is remembered of an issue that left the working state.
     pub fn settled(&self, issue: &IssueId) -> Option<Settled> {
-        self.state.settled.get(issue).cloned().or_else(|| self.projection.settled(issue))
+        self.state.settled.get(issue).cloned().or_else(|| self.home.cache.settled(issue))
     }
 
     /// Leaves the note that nothing can happen for now; best effort.
     pub fn note_rest(&self) {
         if let Some(rest) = Rest::of(&self.state, &self.position) {
-            rest.write(self.journal.dir());
+            self.home.cache.note_rest(&rest);
         }
     }
 
     /// Remembers the state for the next command; best effort.
     pub fn save(&mut self) {
         if self.position.seq > self.saved {
-            self.projection.save(&self.state, &self.position);
+            self.home.cache.save(&self.state, &self.position);
             self.saved = self.position.seq;
         }
     }

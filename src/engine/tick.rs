@@ -138,7 +138,8 @@ fn pay(
     report: &mut Report,
     paid: &mut BTreeSet<String>,
 ) -> Result<bool, EngineError> {
-    let hands = Hands { processes: world.processes, runs: world.runs, git: world.git };
+    let clock = session.clock();
+    let hands = Hands { clock, processes: world.processes, runs: world.runs, git: world.git };
     let mut any = false;
     let due: Vec<Effect> = owed(&session.state, &session.clock().now());
     for effect in due {

@@ -1,18 +1,19 @@
 //! The commit protocol: lock, catch up, make sure of what is in doubt, append, sync, acknowledge.
 
-use super::disk::{self, DiskFile};
+use super::disk;
 use super::error::JournalError;
+use super::files::{Access, Directory, Files, Held};
 use super::head::{self, Acknowledged, Head};
 use super::line;
-use super::lock::FileLock;
-use super::open::{self, Journal, Position};
+use super::open::{Journal, Position};
 use super::scan::Rest;
-use super::{ACTIVE, HEAD, LOCK, QUARANTINE, place};
+use super::{ACTIVE, HEAD, LOCK, QUARANTINE};
 use crate::crash;
 use crate::domain::event::{By, Entry, Event, HeadUnreadable, TailQuarantined, VERSION};
 use crate::domain::time::Timestamp;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -28,15 +29,15 @@ pub struct Committed {
 /// A journal that this process may append to, until it is dropped.
 pub struct Locked {
     journal: Journal,
-    lock: FileLock,
+    _lock: Box<dyn Held>,
     end: Option<Position>,
     notices: Vec<Event>,
     poisoned: bool,
 }
 
 impl Locked {
-    pub(super) fn new(journal: Journal, lock: FileLock) -> Self {
-        Self { journal, lock, end: None, notices: Vec::new(), poisoned: false }
+    pub(super) fn new(journal: Journal, lock: Box<dyn Held>) -> Self {
+        Self { journal, _lock: lock, end: None, notices: Vec::new(), poisoned: false }
     }
 
     /// Reads what came after `from`, refuses what is damaged, and makes sure of the end: a tail
@@ -193,11 +194,6 @@ impl Locked {
         &self.journal
     }
 
-    /// The lock that is held.
-    pub fn file_lock(&self) -> &FileLock {
-        &self.lock
-    }
-
     /// Makes place for the first entry of a new journal: the file, its directory, its head. What
     /// is left of one that was killed while it wrote its first entry, which nobody acted on, goes
     /// to quarantine.
@@ -205,26 +201,33 @@ impl Locked {
     /// # Errors
     /// [`JournalError::Exists`] when there is one already, or what makes writing impossible.
     pub fn create(dir: &Path, holder: &str) -> Result<Locked, JournalError> {
-        place::check_writable(dir)?;
-        let lock = FileLock::take(&dir.join(LOCK), Duration::from_secs(10), holder)?;
-        let path = dir.join(ACTIVE);
+        Self::create_in(Arc::new(Directory::new(dir)), holder)
+    }
+
+    /// Like [`Locked::create`], whatever stands behind the state directory.
+    ///
+    /// # Errors
+    /// As [`Locked::create`].
+    pub fn create_in(files: Arc<dyn Files>, holder: &str) -> Result<Locked, JournalError> {
+        files.check_writable()?;
+        let lock = files.lock(LOCK, Duration::from_secs(10), holder)?;
+        let path = files.dir().join(ACTIVE);
         let io = |action, source| JournalError::Io { action, path: path.clone(), source };
-        drop(open::open_if_there(&path)?); // refuses what is no ordinary file
-        if let Some(head) = open::open_if_there(&dir.join(HEAD))?
-            && DiskFile::len(&head).map_err(|e| io("look at the head of", e))? > 0
+        let exists = || JournalError::Exists { dir: files.dir().to_owned() };
+        drop(files.open(ACTIVE, Access::Read)?); // refuses what is no ordinary file
+        if let Some(head) = files.open(HEAD, Access::Read)?
+            && head.len().map_err(|e| io("look at the head of", e))? > 0
         {
-            return Err(JournalError::Exists { dir: dir.to_owned() });
+            return Err(exists());
         }
-        let file = disk::open_or_create(&path).map_err(|e| io("make", e))?;
-        let head = disk::open_or_create(&dir.join(HEAD)).map_err(|e| io("make", e))?;
+        let file = files.open(ACTIVE, Access::Make)?;
+        let head = files.open(HEAD, Access::Make)?;
         drop((file, head));
-        disk::sync_dir(dir).map_err(|e| io("sync the directory of", e))?;
-        let journal = Journal::open(dir)?;
+        files.sync_dir("").map_err(|e| io("sync the directory of", e))?;
+        let journal = Journal::open_in(Arc::clone(&files))?;
         drop(lock);
         let mut locked = journal.lock(Duration::from_secs(10), holder)?;
-        locked.catch_up(&Position::start(), |_, _, _| {
-            Err(JournalError::Exists { dir: dir.to_owned() })
-        })?;
+        locked.catch_up(&Position::start(), |_, _, _| Err(exists()))?;
         Ok(locked)
     }
 }
@@ -232,13 +235,17 @@ impl Locked {
 /// Copies everything from `offset` on into `quarantine/`, durably. Returns its SHA-256.
 pub(super) fn keep(journal: &Journal, offset: u64) -> Result<String, JournalError> {
     use sha2::{Digest, Sha256};
-    let dir = journal.dir().join(QUARANTINE);
-    let failed =
-        |action, path: &Path, source| JournalError::Io { action, path: path.to_owned(), source };
-    place::make_dir(&dir).map_err(|e| failed("make", &dir, e))?;
+    let files = journal.files();
     let length = journal.length()?;
-    let path = dir.join(format!("{offset}-{}-{}", length - offset, Uuid::now_v7()));
-    let copy = disk::open_or_create(&path).map_err(|e| failed("make", &path, e))?;
+    let name = format!("{QUARANTINE}/{offset}-{}-{}", length - offset, Uuid::now_v7());
+    let failed = |action, name: &str, source| JournalError::Io {
+        action,
+        path: files.dir().join(name),
+        source,
+    };
+    files.make_dir(QUARANTINE).map_err(|e| failed("make", QUARANTINE, e))?;
+    let copy = files.open(&name, Access::Make)?;
+    let copy = copy.ok_or_else(|| failed("make", &name, io::ErrorKind::NotFound.into()))?;
     let mut digest = Sha256::new();
     let mut at = offset;
     while at < length {
@@ -248,11 +255,17 @@ pub(super) fn keep(journal: &Journal, offset: u64) -> Result<String, JournalErro
             break;
         }
         digest.update(&bytes);
-        disk::write_all(&copy, &bytes, at - offset).map_err(|e| failed("write", &path, e))?;
+        disk::write_all(copy.as_ref(), &bytes, at - offset)
+            .map_err(|e| failed("write", &name, e))?;
         at += bytes.len() as u64;
     }
-    DiskFile::sync(&copy).map_err(|e| failed("sync", &path, e))?;
-    disk::sync_dir(&dir).map_err(|e| failed("sync", &dir, e))?;
-    disk::sync_dir(journal.dir()).map_err(|e| failed("sync", journal.dir(), e))?;
+    copy.sync().map_err(|e| failed("sync", &name, e))?;
+    files.sync_dir(QUARANTINE).map_err(|e| failed("sync", QUARANTINE, e))?;
+    let synced = files.sync_dir("");
+    synced.map_err(|source| JournalError::Io {
+        action: "sync",
+        path: files.dir().to_owned(),
+        source,
+    })?;
     Ok(line::hex(&digest.finalize()))
 }

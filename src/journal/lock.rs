@@ -3,6 +3,7 @@
 
 use super::disk;
 use super::error::JournalError;
+use super::files::Held;
 use super::open::{ordinary, unopened};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -83,6 +84,12 @@ fn try_lock(file: &File) -> std::io::Result<bool> {
         Ok(()) => Ok(true),
         Err(fs4::TryLockError::WouldBlock) => Ok(false),
         Err(fs4::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Held for FileLock {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.as_fd())
     }
 }
 

@@ -7,6 +7,7 @@
 mod append;
 pub mod disk;
 mod error;
+mod files;
 pub mod head;
 pub mod line;
 mod lock;
@@ -18,6 +19,7 @@ pub mod upcast;
 
 pub use append::{Committed, Locked};
 pub use error::{Category, JournalError};
+pub use files::{Access, Directory, Files, Held};
 pub use lock::FileLock;
 pub use open::{Journal, Position, open_if_there};
 pub use repair::Repair;

@@ -3,17 +3,18 @@
 use super::append::Locked;
 use super::disk::{self, DiskFile};
 use super::error::JournalError;
+use super::files::{Access, Directory, Files};
 use super::head::{self, Head};
 use super::line::GENESIS;
-use super::lock::FileLock;
 use super::scan::{self, End, Rest, Stopped};
-use super::{ACTIVE, HEAD, LOCK, TICK_LOCK, place};
+use super::{ACTIVE, HEAD, LOCK, TICK_LOCK};
 use crate::domain::event::{Entry, VERSION};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A place between two entries.
@@ -36,7 +37,7 @@ impl Position {
 
 /// An open journal.
 pub struct Journal {
-    dir: PathBuf,
+    files: Arc<dyn Files>,
     path: PathBuf,
     file: Box<dyn DiskFile>,
     head: Option<Box<dyn DiskFile>>,
@@ -48,11 +49,20 @@ impl Journal {
     /// # Errors
     /// [`JournalError`] when there is none, or it is not an ordinary file of ours.
     pub fn open(dir: &Path) -> Result<Self, JournalError> {
-        let path = dir.join(ACTIVE);
-        let Some(file) = open_if_there(&path)? else { return Err(Self::nothing(dir, &path)) };
-        let head = open_if_there(&dir.join(HEAD))?;
-        let head = head.map(|head| Box::new(head) as Box<dyn DiskFile>);
-        Ok(Self { dir: dir.to_owned(), path, file: Box::new(file), head })
+        Self::open_in(Arc::new(Directory::new(dir)))
+    }
+
+    /// Like [`Journal::open`], whatever stands behind the state directory.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_in(files: Arc<dyn Files>) -> Result<Self, JournalError> {
+        let path = files.dir().join(ACTIVE);
+        let Some(file) = files.open(ACTIVE, Access::Read)? else {
+            return Err(Self::nothing(files.as_ref(), path));
+        };
+        let head = files.open(HEAD, Access::Read)?;
+        Ok(Self { files, path, file, head })
     }
 
     /// Opens a journal file alone, without a state directory: there is no `head` to compare.
@@ -62,35 +72,42 @@ impl Journal {
     pub fn open_file(path: &Path) -> Result<Self, JournalError> {
         let file = disk::open(path, false).map_err(|e| unopened(path, e))?;
         ordinary(path, &file)?;
-        let dir = path.parent().unwrap_or_else(|| Path::new(".")).to_owned();
-        Ok(Self { dir, path: path.to_owned(), file: Box::new(file), head: None })
+        let dir = path.parent().unwrap_or_else(|| Path::new("."));
+        let files = Arc::new(Directory::new(dir));
+        Ok(Self { files, path: path.to_owned(), file: Box::new(file), head: None })
     }
 
     /// The file is not there: never was, or acknowledged history is missing.
-    fn nothing(dir: &Path, path: &Path) -> JournalError {
-        let head_path = dir.join(HEAD);
-        let head = match open_if_there(&head_path) {
+    fn nothing(files: &dyn Files, path: PathBuf) -> JournalError {
+        let head = match files.open(HEAD, Access::Read) {
             Ok(head) => head,
             Err(error) => return error,
         };
-        match head::read(head.as_ref().map(|file| file as &dyn DiskFile)) {
-            Err(source) => JournalError::Io { action: "read", path: head_path, source },
+        match head::read(head.as_deref()) {
+            Err(source) => {
+                JournalError::Io { action: "read", path: files.dir().join(HEAD), source }
+            }
             Ok(Head::At(acknowledged)) => JournalError::Truncated {
-                path: path.to_owned(),
+                path,
                 offset: 0,
                 seq: 0,
                 found: "no file".into(),
                 acknowledged: acknowledged.seq,
                 expected: acknowledged.hash,
             },
-            Ok(Head::Unreadable) => missing_all(path.to_owned(), "no file"),
-            Ok(Head::Absent) => JournalError::Missing { dir: dir.to_owned() },
+            Ok(Head::Unreadable) => missing_all(path, "no file"),
+            Ok(Head::Absent) => JournalError::Missing { dir: files.dir().to_owned() },
         }
     }
 
     /// The state directory.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.files.dir()
+    }
+
+    /// What stands behind the state directory.
+    pub fn files(&self) -> &Arc<dyn Files> {
+        &self.files
     }
 
     /// The active file's path.
@@ -284,19 +301,15 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Locked`] after `wait`, or what makes writing impossible here.
     pub fn lock(&self, wait: Duration, holder: &str) -> Result<Locked, JournalError> {
-        place::check_writable(&self.dir)?;
-        let lock = FileLock::take(&self.dir.join(LOCK), wait, holder)?;
-        let file = open_to_write(&self.path)?;
-        let head_path = self.dir.join(HEAD);
-        let head = disk::open_or_create(&head_path).map_err(|e| unopened(&head_path, e))?;
-        ordinary(&head_path, &head)?;
-        let journal = Journal {
-            dir: self.dir.clone(),
-            path: self.path.clone(),
-            file: Box::new(file),
-            head: Some(Box::new(head)),
+        self.files.check_writable()?;
+        let lock = self.files.lock(LOCK, wait, holder)?;
+        let Some(file) = self.files.open(ACTIVE, Access::Write)? else {
+            let source = io::ErrorKind::NotFound.into();
+            return Err(self.io("open", source));
         };
-        Ok(Locked::new(journal, lock))
+        let head = self.files.open(HEAD, Access::Make)?;
+        let files = Arc::clone(&self.files);
+        Ok(Locked::new(Journal { files, path: self.path.clone(), file, head }, lock))
     }
 
     /// Whether a writer could open what it needs; takes no lock and changes nothing.
@@ -304,38 +317,21 @@ impl Journal {
     /// # Errors
     /// What a writer would be refused with.
     pub fn check_writable(&self) -> Result<(), JournalError> {
-        place::check_writable(&self.dir)?;
+        self.files.check_writable()?;
         let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-        rustix::fs::access(&self.dir, access).map_err(|error| JournalError::Io {
+        rustix::fs::access(self.dir(), access).map_err(|error| JournalError::Io {
             action: "write in",
-            path: self.dir.clone(),
+            path: self.dir().to_owned(),
             source: error.into(),
         })?;
-        open_to_write(&self.path)?;
+        self.files.open(ACTIVE, Access::Write)?;
         for name in [HEAD, LOCK, TICK_LOCK] {
-            let path = self.dir.join(name);
+            let path = self.dir().join(name);
             if open_if_there(&path)?.is_some() {
                 disk::open(&path, true).map_err(|error| unopened(&path, error))?;
             }
         }
         Ok(())
-    }
-
-    /// A journal over other files than the directory's: a test stands in for the disk.
-    #[doc(hidden)]
-    pub fn with_files(dir: &Path, file: Box<dyn DiskFile>, head: Box<dyn DiskFile>) -> Self {
-        Self { dir: dir.to_owned(), path: dir.join(ACTIVE), file, head: Some(head) }
-    }
-
-    /// Takes the lock and goes on with the files this journal has: the companion of
-    /// [`Journal::with_files`].
-    ///
-    /// # Errors
-    /// [`JournalError::Locked`] after `wait`.
-    #[doc(hidden)]
-    pub fn into_locked(self, wait: Duration, holder: &str) -> Result<Locked, JournalError> {
-        let lock = FileLock::take(&self.dir.join(LOCK), wait, holder)?;
-        Ok(Locked::new(self, lock))
     }
 
     pub(super) fn file(&self) -> &dyn DiskFile {
@@ -393,14 +389,13 @@ pub fn open_if_there(path: &Path) -> Result<Option<File>, JournalError> {
     }
 }
 
-fn open_to_write(path: &Path) -> Result<File, JournalError> {
+pub(super) fn open_to_write(path: &Path) -> Result<Option<File>, JournalError> {
     // its attributes are the reason why it cannot be opened for writing, so they come first
-    if let Some(file) = open_if_there(path)? {
-        not_append_only(path, &file)?;
-    }
+    let Some(file) = open_if_there(path)? else { return Ok(None) };
+    not_append_only(path, &file)?;
     let file = disk::open(path, true).map_err(|e| unopened(path, e))?;
     ordinary(path, &file)?;
-    Ok(file)
+    Ok(Some(file))
 }
 
 pub(super) fn unopened(path: &Path, source: io::Error) -> JournalError {

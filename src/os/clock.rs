@@ -7,6 +7,8 @@ use crate::domain::ids::DispatchId;
 use crate::domain::time::{Now, Timestamp};
 use crate::engine::ports::Clock;
 use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+use uuid::Uuid;
 
 /// The machine's clocks.
 #[derive(Debug, Clone, Default)]
@@ -28,10 +30,8 @@ fn wall() -> Timestamp {
 
 impl Clock for SystemClock {
     fn now(&self) -> Now {
-        let up = clock_gettime(ClockId::Monotonic);
-        let seconds = u64::try_from(up.tv_sec).unwrap_or(0);
-        let millis = u64::try_from(up.tv_nsec).unwrap_or(0) / 1_000_000;
-        Now { wall: wall(), up: seconds * 1000 + millis, boot: boot_id() }
+        let up = u64::try_from(self.up().as_millis()).unwrap_or(u64::MAX);
+        Now { wall: wall(), up, boot: boot_id() }
     }
 
     fn by(&self, role: Writer, now: &Now) -> By {
@@ -47,6 +47,18 @@ impl Clock for SystemClock {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             dispatch: self.dispatch,
         }
+    }
+
+    fn up(&self) -> Duration {
+        Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn unique(&self) -> Uuid {
+        Uuid::now_v7()
     }
 }
 

@@ -18,8 +18,23 @@ const FILE: &str = "projection.sqlite";
 /// Bumped whenever `apply` changes what an event amounts to.
 const FOLD: &str = "7";
 
+/// What is remembered beside the journal, to be quicker; nothing of it is needed.
+pub trait Cache {
+    /// The newest folded state that the journal confirms.
+    fn load(&self, journal: &Journal) -> Option<(State, Position)>;
+    /// Remembers a folded state, if it is newer; best effort.
+    fn save(&self, state: &State, position: &Position);
+    /// What is remembered of an issue that left the working state.
+    fn settled(&self, issue: &IssueId) -> Option<Settled>;
+    /// The note of the last tick that found nothing to do; nothing has confirmed it yet.
+    fn rest(&self) -> Option<Rest>;
+    /// Leaves that note in one step; best effort. Only who holds `tick.lock` does so.
+    fn note_rest(&self, rest: &Rest);
+}
+
 /// The projection of one state directory.
 pub struct Projection {
+    dir: PathBuf,
     path: PathBuf,
 }
 
@@ -30,7 +45,7 @@ fn fold_version() -> String {
 impl Projection {
     /// Of this state directory; nothing is opened yet.
     pub fn of(dir: &Path) -> Self {
-        Self { path: dir.join(FILE) }
+        Self { dir: dir.to_owned(), path: dir.join(FILE) }
     }
 
     fn open(&self, write: bool) -> Option<Connection> {
@@ -44,46 +59,6 @@ impl Projection {
         let connection = Connection::open_with_flags(&self.path, flags).ok()?;
         connection.busy_timeout(Duration::from_millis(200)).ok()?;
         Some(connection)
-    }
-
-    /// The newest folded state that the journal confirms.
-    pub fn load(&self, journal: &Journal) -> Option<(State, Position)> {
-        let connection = self.open(false)?;
-        let mut query = connection
-            .prepare("SELECT seq, hash, offset, state FROM checkpoint WHERE fold_version = ?1")
-            .ok()?;
-        let (position, bytes) = query
-            .query_row(params![fold_version()], |row| {
-                let seq: i64 = row.get(0)?;
-                let offset: i64 = row.get(2)?;
-                let position = Position {
-                    seq: seq.unsigned_abs(),
-                    offset: offset.unsigned_abs(),
-                    hash: row.get(1)?,
-                };
-                Ok((position, row.get::<_, Vec<u8>>(3)?))
-            })
-            .ok()?;
-        if !journal.matches(&position).ok()? {
-            return None;
-        }
-        let state: State = serde_json::from_slice(&bytes).ok()?;
-        (state.head.seq == position.seq && state.head.hash == position.hash)
-            .then_some((state, position))
-    }
-
-    /// Remembers a folded state, if it is newer; best effort.
-    pub fn save(&self, state: &State, position: &Position) {
-        if self.try_save(state, position).is_none() {
-            // a damaged cache is worth nothing: the next save makes a new one
-            let damaged = self.open(false).is_none_or(|connection| {
-                connection.query_row("SELECT count(*) FROM checkpoint", [], |_| Ok(())).is_err()
-            });
-            if damaged {
-                let _ = std::fs::remove_file(&self.path);
-                let _ = self.try_save(state, position);
-            }
-        }
     }
 
     fn try_save(&self, state: &State, position: &Position) -> Option<()> {
@@ -120,9 +95,48 @@ impl Projection {
         }
         transaction.commit().ok()
     }
+}
 
-    /// What is remembered of an issue that left the working state.
-    pub fn settled(&self, issue: &IssueId) -> Option<Settled> {
+impl Cache for Projection {
+    fn load(&self, journal: &Journal) -> Option<(State, Position)> {
+        let connection = self.open(false)?;
+        let mut query = connection
+            .prepare("SELECT seq, hash, offset, state FROM checkpoint WHERE fold_version = ?1")
+            .ok()?;
+        let (position, bytes) = query
+            .query_row(params![fold_version()], |row| {
+                let seq: i64 = row.get(0)?;
+                let offset: i64 = row.get(2)?;
+                let position = Position {
+                    seq: seq.unsigned_abs(),
+                    offset: offset.unsigned_abs(),
+                    hash: row.get(1)?,
+                };
+                Ok((position, row.get::<_, Vec<u8>>(3)?))
+            })
+            .ok()?;
+        if !journal.matches(&position).ok()? {
+            return None;
+        }
+        let state: State = serde_json::from_slice(&bytes).ok()?;
+        (state.head.seq == position.seq && state.head.hash == position.hash)
+            .then_some((state, position))
+    }
+
+    fn save(&self, state: &State, position: &Position) {
+        if self.try_save(state, position).is_none() {
+            // a damaged cache is worth nothing: the next save makes a new one
+            let damaged = self.open(false).is_none_or(|connection| {
+                connection.query_row("SELECT count(*) FROM checkpoint", [], |_| Ok(())).is_err()
+            });
+            if damaged {
+                let _ = std::fs::remove_file(&self.path);
+                let _ = self.try_save(state, position);
+            }
+        }
+    }
+
+    fn settled(&self, issue: &IssueId) -> Option<Settled> {
         let connection = self.open(false)?;
         let row = connection
             .query_row(
@@ -134,5 +148,13 @@ impl Projection {
             .ok()??;
         let outcome = serde_json::from_value(serde_json::Value::String(row.2)).ok()?;
         Some(Settled { generation: row.0, runs: row.1, outcome })
+    }
+
+    fn rest(&self) -> Option<Rest> {
+        Rest::read(&self.dir)
+    }
+
+    fn note_rest(&self, rest: &Rest) {
+        rest.write(&self.dir);
     }
 }

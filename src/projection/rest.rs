@@ -42,21 +42,20 @@ impl Rest {
         })
     }
 
-    /// The note of an earlier tick, where the journal and its `head` end just there.
-    pub fn read(journal: &Journal) -> Option<Self> {
-        let bytes = std::fs::read(journal.dir().join(FILE)).ok()?;
-        let rest: Self = serde_json::from_slice(&bytes).ok()?;
-        let Position { seq, offset: length, hash } = rest.position.clone();
-        let acknowledged = Head::At(Acknowledged { seq, length, hash });
-        let confirmed = rest.fold == fold_version()
-            && journal.length().ok()? == length
-            && journal.head().ok()? == acknowledged
-            && journal.matches(&rest.position).ok()?;
-        confirmed.then_some(rest)
+    /// Whether the journal and its `head` end where the note was left.
+    pub fn is_confirmed_by(&self, journal: &Journal) -> bool {
+        let Position { seq, offset: length, hash } = self.position.clone();
+        self.fold == fold_version()
+            && journal.length().is_ok_and(|now| now == length)
+            && journal.head().is_ok_and(|head| head == Head::At(Acknowledged { seq, length, hash }))
+            && journal.matches(&self.position).is_ok_and(|matches| matches)
     }
 
-    /// Leaves the note in one step; best effort. Only who holds `tick.lock` does so.
-    pub fn write(&self, dir: &Path) {
+    pub(super) fn read(dir: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(dir.join(FILE)).ok()?).ok()
+    }
+
+    pub(super) fn write(&self, dir: &Path) {
         let new = dir.join(format!("{FILE}.new"));
         let write = || {
             let mut file = disk::open_or_create(&new).ok()?;

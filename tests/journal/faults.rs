@@ -1,13 +1,18 @@
 //! A disk that fails.
 
 use crate::support::{Bench, WAIT, commit};
+use sched::domain::event::Place;
 use sched::journal::disk::{self, DiskFile};
-use sched::journal::{Category, Journal, JournalError, Locked, Position};
+use sched::journal::{
+    ACTIVE, Access, Category, Directory, Files, Held, Journal, JournalError, Locked, Position,
+};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 /// What goes wrong, and what was asked for.
 #[derive(Default)]
@@ -55,13 +60,48 @@ impl DiskFile for Faulty {
     }
 }
 
+/// A directory whose journal is such a file.
+struct FaultyFiles(Directory, Arc<Faults>);
+
+impl Files for FaultyFiles {
+    fn dir(&self) -> &Path {
+        self.0.dir()
+    }
+    fn open(&self, name: &str, access: Access) -> Result<Option<Box<dyn DiskFile>>, JournalError> {
+        let faulty = || disk::open(&self.dir().join(name), true).unwrap();
+        match name {
+            ACTIVE => Ok(Some(Box::new(Faulty(faulty(), self.1.clone())))),
+            _ => self.0.open(name, access),
+        }
+    }
+    fn make_dir(&self, name: &str) -> io::Result<()> {
+        self.0.make_dir(name)
+    }
+    fn sync_dir(&self, name: &str) -> io::Result<()> {
+        self.0.sync_dir(name)
+    }
+    fn lock(
+        &self,
+        name: &str,
+        wait: Duration,
+        holder: &str,
+    ) -> Result<Box<dyn Held>, JournalError> {
+        self.0.lock(name, wait, holder)
+    }
+    fn place(&self) -> Result<Place, JournalError> {
+        self.0.place()
+    }
+    fn check_writable(&self) -> Result<(), JournalError> {
+        self.0.check_writable()
+    }
+}
+
 fn faulty(bench: &Bench) -> (Locked, Arc<Faults>) {
     let faults = Arc::new(Faults::default());
     faults.room.store(u64::from(u32::MAX), SeqCst);
-    let file = Faulty(disk::open(&bench.path(), true).unwrap(), faults.clone());
-    let head = disk::open_or_create(&bench.dir.join("head")).unwrap();
-    let journal = Journal::with_files(&bench.dir, Box::new(file), Box::new(head));
-    (journal.into_locked(WAIT, "the test").unwrap(), faults)
+    let files = FaultyFiles(Directory::new(&bench.dir), faults.clone());
+    let journal = Journal::open_in(Arc::new(files)).unwrap();
+    (journal.lock(WAIT, "the test").unwrap(), faults)
 }
 
 fn caught_up(bench: &Bench) -> (Locked, Arc<Faults>) {

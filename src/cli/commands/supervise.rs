@@ -3,14 +3,12 @@
 use super::tick::locked_tick;
 use crate::cli::context::Context;
 use crate::cli::errors::CliError;
-use crate::domain::event::{Reclaim, Reclaimed, Writer};
+use crate::domain::event::{Reclaimed, Writer};
 use crate::domain::ids::{DispatchId, Unit};
-use crate::domain::rules::back_off;
-use crate::domain::time::Timestamp;
-use crate::engine::Session;
 use crate::engine::Surroundings as Around;
-use crate::engine::ports::git::{Git, RescueRequest};
-use crate::engine::supervise::{Station, Supervised, supervise};
+use crate::engine::ports::git::Git;
+use crate::engine::supervise::{Station, Supervised, supervise, wait_out};
+use crate::engine::{self, Session};
 use crate::journal::{FileLock, JournalError, WORKTREE_LOCK};
 use crate::os::git::GitCommand;
 use crate::os::{SystemJob, SystemRuns, installed_program};
@@ -25,8 +23,6 @@ const TREE_WAIT: Duration = Duration::from_secs(3600);
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a supervisor waits for another tick before it ticks itself.
 const TICK_WAIT: Duration = Duration::from_secs(60);
-/// A back-off longer than this is left to the next tick.
-const LONGEST_BACK_OFF: Duration = Duration::from_secs(90);
 
 /// Git that holds `worktree.lock` as long as it lives: its children hold it too. Who is told to
 /// leave waits no longer.
@@ -87,8 +83,7 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     }
 }
 
-/// Whoever commits, pays; and waits out the back-off that its own last line set, which nobody
-/// else would end, unless it is told to leave.
+/// Whoever commits, pays; and waits out the back-off that its own last line set.
 fn tick_until_rested(
     context: &Context,
     dir: &Path,
@@ -98,15 +93,8 @@ fn tick_until_rested(
     loop {
         tick_here(context, dir, TICK_WAIT)?;
         let session = Session::open(dir, &context.clock, Writer::Tick)?;
-        let due = unit.and_then(|unit| back_off(&session.state, unit, &context_now(context)));
-        let Some(due) = due.filter(|due| *due <= LONGEST_BACK_OFF) else { return Ok(0) };
-        drop(session);
-        let begun = Instant::now();
-        while begun.elapsed() < due {
-            if told.load(Ordering::Relaxed) {
-                return Ok(0);
-            }
-            std::thread::sleep((due - begun.elapsed().min(due)).min(LOOK / 10));
+        if !wait_out(&session, unit, &|| told.load(Ordering::Relaxed)) {
+            return Ok(0);
         }
     }
 }
@@ -158,7 +146,7 @@ pub(super) fn reclaim(context: &Context, dispatch: &str, dir: &Path) -> Result<u
     let pinned = session.state.batch_of(&dispatch.unit).and_then(|b| b.pinned.as_ref());
     let root = pinned.map_or_else(String::new, |p| p.worktree_root.clone());
     let time = context_now(context).wall;
-    let done = reclaim_all(git.as_ref(), &reclaim, &dispatch.unit, &root, time);
+    let done = engine::reclaim(git.as_ref(), &reclaim, &dispatch.unit, &root, time);
     let text = serde_json::to_string(&done).map_err(|e| CliError::failed(e.to_string()))?;
     std::fs::write(reclaimed_file(dir, id), text)?;
     for failed in done.iter().filter(|r| !r.done) {
@@ -166,50 +154,4 @@ pub(super) fn reclaim(context: &Context, dispatch: &str, dir: &Path) -> Result<u
         crate::cli::output::error_line(&format!("{}: {why}", failed.path), &context.global);
     }
     Ok(u8::from(done.iter().any(|r| !r.done)))
-}
-
-/// Rescues one tree, or removes several; what went wrong with one does not keep the others.
-fn reclaim_all(
-    git: &dyn Git,
-    reclaim: &Reclaim,
-    unit: &Unit,
-    root: &str,
-    time: Timestamp,
-) -> Vec<Reclaimed> {
-    match reclaim {
-        Reclaim::Rescue { path, branch } => {
-            let request = RescueRequest {
-                unit: unit.clone(),
-                path: path.clone(),
-                root: root.to_owned(),
-                branch: Some(branch.clone()),
-                time,
-            };
-            let rescued = git.rescue(&request);
-            let cleaned = rescued.clone().and_then(|_| git.clean_tree(&request));
-            let error = cleaned.err().map(|error| error.to_string());
-            vec![reclaimed(request, rescued.ok().flatten(), error)]
-        }
-        Reclaim::Remove { root, trees } => trees
-            .iter()
-            .map(|tree| {
-                let request = RescueRequest {
-                    unit: tree.unit.clone(),
-                    path: tree.path.clone(),
-                    root: root.clone(),
-                    branch: tree.branch.clone(),
-                    time,
-                };
-                match git.remove_tree(&request) {
-                    Ok(rescue) => reclaimed(request, rescue, None),
-                    Err(failed) => reclaimed(request, failed.rescue, Some(failed.reason)),
-                }
-            })
-            .collect(),
-    }
-}
-
-fn reclaimed(request: RescueRequest, rescue: Option<String>, error: Option<String>) -> Reclaimed {
-    let RescueRequest { unit, path, .. } = request;
-    Reclaimed { unit, path, rescue, done: error.is_none(), error }
 }

@@ -1,15 +1,14 @@
 //! `sched tick`: one pass until quiet.
 
-use crate::cli::context::{Context, Surroundings, last_tick, still_rests, tick_lock};
+use crate::cli::context::{Context, Surroundings, last_tick, still_rests};
 use crate::cli::errors::CliError;
 use crate::cli::{output, prose};
 use crate::domain::event::{Event, Severity, Writer};
 use crate::domain::time::Timestamp;
-use crate::engine::Session;
 use crate::engine::ports::Clock;
 use crate::engine::tick::{Report, tick};
-use crate::journal::{FileLock, Journal, Position, TICK_LOCK};
-use crate::projection::Rest;
+use crate::engine::{Home, Session};
+use crate::journal::{FileLock, Position, TICK_LOCK};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,14 +50,8 @@ fn nothing_to_do(context: &Context) -> Result<Option<Position>, CliError> {
         return Ok(None);
     }
     let dir = context.absolute_dir()?;
-    // whatever is wrong with the journal is said by the tick that reads it
-    let Ok(journal) = Journal::open(&dir) else { return Ok(None) };
-    let Some(rest) = Rest::read(&journal).filter(|rest| still_rests(rest, &dir)) else {
-        return Ok(None);
-    };
-    let Some(_lock) = tick_lock(&dir, &context.clock, Duration::ZERO)? else { return Ok(None) };
-    let grown = journal.length()? != rest.position.offset; // meanwhile
-    Ok((!grown).then_some(rest.position))
+    let rest = Home::at(&dir, &context.clock).at_rest(|rest| still_rests(rest, &dir))?;
+    Ok(rest.map(|rest| rest.position))
 }
 
 /// Ticks under `tick.lock`. `None`: somebody else ticks.
@@ -71,8 +64,9 @@ pub fn locked_tick(
     wait: Duration,
 ) -> Result<Option<Report>, CliError> {
     let before = last_tick(&session.dir());
-    let Some(lock) = tick_lock(&session.dir(), session.clock(), wait)? else { return Ok(None) };
-    let around = Surroundings::of(session, &context.global, Some(&lock)).after(before);
+    let Some(lock) = session.home().tick_lock(wait)? else { return Ok(None) };
+    let lock = lock.descriptor();
+    let around = Surroundings::of(session, &context.global, lock).after(before);
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         // without the handler a signal ends the tick at once, which is safe too
         let _ = signal_hook::flag::register(signal, Arc::clone(&around.told));

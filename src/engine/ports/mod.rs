@@ -11,6 +11,7 @@ use crate::domain::ids::DispatchId;
 use crate::domain::time::Now;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// Clocks, and who we are.
 pub trait Clock {
@@ -18,6 +19,17 @@ pub trait Clock {
     fn now(&self) -> Now;
     /// Us, as an entry names its writer. `up` is that of `now`.
     fn by(&self, role: Writer, now: &Now) -> By;
+    /// How long the machine has been up, never going back within one boot.
+    fn up(&self) -> Duration;
+    /// Lets time pass.
+    fn sleep(&self, time: Duration);
+    /// An id that nobody else draws.
+    fn unique(&self) -> Uuid;
+}
+
+/// How long ago that was, by [`Clock::up`].
+pub fn since(clock: &dyn Clock, at: Duration) -> Duration {
+    clock.up().saturating_sub(at)
 }
 
 /// Whether a process is there.

@@ -8,10 +8,10 @@ use crate::domain::ids::DispatchId;
 use crate::domain::state::Dispatch;
 use crate::engine::error::EngineError;
 use crate::engine::look;
-use crate::engine::ports::JobPlan;
+use crate::engine::ports::{JobPlan, since};
 use crate::engine::session::Session;
 use crate::journal::{Category, JournalError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long an exit that cannot be committed is tried; the receipt is there for the next tick.
 const COMMIT_FOR: Duration = Duration::from_secs(120);
@@ -61,13 +61,14 @@ fn ground(
     dispatch: &Dispatch,
     station: &mut Station<'_>,
 ) -> Option<crate::domain::event::Ground> {
-    let begun = Instant::now();
+    let clock = session.clock();
+    let begun = clock.up();
     loop {
         let seen = look::ground(station.git?, &session.state, dispatch);
-        if seen.is_some() || begun.elapsed() > GROUND_FOR {
+        if seen.is_some() || since(clock, begun) > GROUND_FOR {
             return seen;
         }
-        std::thread::sleep(PAUSE);
+        clock.sleep(PAUSE);
     }
 }
 
@@ -77,8 +78,9 @@ fn commit(
     exit: &Exit,
     station: &Station<'_>,
 ) -> Supervised {
-    let begun = Instant::now();
-    let mut told = station.job.told().then(Instant::now);
+    let clock = session.clock();
+    let begun = clock.up();
+    let mut told = station.job.told().then(|| clock.up());
     let mut pause = PAUSE;
     session.lock_wait = COMMIT_FOR_TOLD.min(session.lock_wait);
     loop {
@@ -96,13 +98,13 @@ fn commit(
             Err(EngineError::Journal(_)) => {}
         }
         if station.job.told() {
-            told.get_or_insert_with(Instant::now);
+            told.get_or_insert_with(|| clock.up());
         }
-        let leaving = told.is_some_and(|at| at.elapsed() > COMMIT_FOR_TOLD);
-        if leaving || begun.elapsed() > COMMIT_FOR {
+        let leaving = told.is_some_and(|at| since(clock, at) > COMMIT_FOR_TOLD);
+        if leaving || since(clock, begun) > COMMIT_FOR {
             return Supervised::Left;
         }
-        std::thread::sleep(pause);
+        clock.sleep(pause);
         pause = (pause * 2).min(Duration::from_secs(2));
     }
 }

@@ -5,6 +5,7 @@
 //! command runs, `end` what comes after it. The world is behind [`Station`].
 
 mod end;
+mod rest;
 mod watch;
 
 use super::briefing::{Surroundings, job_plan};
@@ -20,6 +21,8 @@ use crate::domain::state::Dispatch;
 use crate::journal::JournalError;
 use end::end;
 use watch::{Watched, watch};
+
+pub use rest::wait_out;
 
 /// How a supervisor ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

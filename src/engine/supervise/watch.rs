@@ -6,9 +6,9 @@ use crate::domain::fact::{Fact, Input, Seen};
 use crate::domain::ids::CommitId;
 use crate::domain::rules::dispatch_due;
 use crate::domain::state::Dispatch;
-use crate::engine::ports::Woken;
+use crate::engine::ports::{Clock, Woken, since};
 use crate::engine::session::Session;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often the journal's length is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -33,12 +33,13 @@ pub(super) fn watch(
     dispatch: &Dispatch,
     station: &mut Station<'_>,
 ) -> Watched {
-    let mut activity = Activity::new(dispatch, station);
-    let mut ticked: Option<Instant> = None;
+    let clock = session.clock();
+    let mut activity = Activity::new(clock, dispatch, station);
+    let mut ticked: Option<Duration> = None;
     loop {
         let due = own_due(session, dispatch);
         // a bound that a tick did not settle is not asked for again at once
-        let rest = ticked.map_or(Duration::ZERO, |at| LOOK.saturating_sub(at.elapsed()));
+        let rest = ticked.map_or(Duration::ZERO, |at| LOOK.saturating_sub(since(clock, at)));
         let time = due.unwrap_or(LOOK).max(rest).clamp(Duration::from_millis(1), LOOK);
         let time = time.min(activity.pause);
         match station.job.wait(time) {
@@ -53,10 +54,10 @@ pub(super) fn watch(
         }
         activity.look(session, dispatch, station);
         let due = own_due(session, dispatch);
-        let rested = ticked.is_none_or(|at| at.elapsed() >= LOOK);
+        let rested = ticked.is_none_or(|at| since(clock, at) >= LOOK);
         if rested && due.is_some_and(|due| due.is_zero()) {
             (station.tick)();
-            ticked = Some(Instant::now());
+            ticked = Some(clock.up());
             let _ = session.refresh();
         }
     }
@@ -69,27 +70,29 @@ fn own_due(session: &Session<'_>, dispatch: &Dispatch) -> Option<Duration> {
 }
 
 /// Signs of life of a command: output, milestones, new commits.
-struct Activity {
+struct Activity<'a> {
+    clock: &'a dyn Clock,
     bytes: u64,
-    seen: Instant,
+    seen: Duration,
     pause: Duration,
     milestones: u32,
     branch: Option<String>,
     tip: Option<CommitId>,
-    last: Instant,
-    looked: Instant,
+    last: Duration,
+    looked: Duration,
     bound: Option<Duration>,
 }
 
-impl Activity {
-    fn new(dispatch: &Dispatch, station: &Station<'_>) -> Self {
+impl<'a> Activity<'a> {
+    fn new(clock: &'a dyn Clock, dispatch: &Dispatch, station: &Station<'_>) -> Self {
         let bound = dispatch.plan.stall_timeout_ms.map(Duration::from_millis);
         let branch = match &dispatch.plan.tree {
             Tree::Member { branch, .. } if bound.is_some() => Some(branch.clone()),
             _ => None,
         };
-        let now = Instant::now();
+        let now = clock.up();
         let mut activity = Self {
+            clock,
             bytes: 0,
             seen: now,
             pause: SOON,
@@ -111,7 +114,7 @@ impl Activity {
         let Some(current) = session.state.dispatch(&dispatch.id) else { return };
         let milestones = current.milestones;
         if bytes != self.bytes || milestones != self.milestones {
-            (self.bytes, self.milestones, self.last) = (bytes, milestones, Instant::now());
+            (self.bytes, self.milestones, self.last) = (bytes, milestones, self.clock.up());
         }
         if current.stop.is_some() {
             return; // somebody has said enough
@@ -127,7 +130,7 @@ impl Activity {
     /// Output is looked at again by when half of what is left could have come, at the pace since
     /// the last look: a flood is stopped near its limit and not a second of writing later.
     fn pace(&mut self, bytes: u64, limit: u64) {
-        let since = std::mem::replace(&mut self.seen, Instant::now()).elapsed();
+        let since = since(self.clock, std::mem::replace(&mut self.seen, self.clock.up()));
         let left = u128::from(limit.saturating_sub(bytes));
         let grown = u128::from(bytes.saturating_sub(self.bytes));
         let half = (left * since.as_millis() / 2).checked_div(grown).unwrap_or(u128::MAX);
@@ -139,18 +142,18 @@ impl Activity {
     /// Whether nothing has come for too long. The branch is asked only while all else is silent.
     fn has_stalled(&mut self, station: &Station<'_>) -> bool {
         let Some(bound) = self.bound else { return false };
-        let silent = self.last.elapsed();
+        let silent = since(self.clock, self.last);
         let look = (bound / LOOKS).max(LOOK).min(bound);
-        if silent < look || (silent < bound && self.looked.elapsed() < look) {
+        if silent < look || (silent < bound && since(self.clock, self.looked) < look) {
             return false;
         }
-        self.look_at_branch(station) && self.last.elapsed() >= bound
+        self.look_at_branch(station) && since(self.clock, self.last) >= bound
     }
 
     /// Whether somebody can tell where the branch is; a new tip is a sign of life. What cannot
     /// be reached decides nothing.
     fn look_at_branch(&mut self, station: &Station<'_>) -> bool {
-        self.looked = Instant::now();
+        self.looked = self.clock.up();
         let Some((branch, git)) = self.branch.as_ref().zip(station.git) else { return true };
         let tip = match git.reference(branch) {
             Seen::Value(tip) => Some(tip),
@@ -158,7 +161,7 @@ impl Activity {
             Seen::Unreachable(_) => return false,
         };
         if tip != self.tip {
-            (self.tip, self.last) = (tip, Instant::now());
+            (self.tip, self.last) = (tip, self.clock.up());
         }
         true
     }
