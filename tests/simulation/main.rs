@@ -1,0 +1,3 @@
+//! A simulated world for the production engine.
+
+mod git;
