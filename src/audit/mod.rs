@@ -1,4 +1,6 @@
-//! Reads the past: is every byte as it was written? Shares no logic with `apply` and `rules`.
+//! Reads the past. [`verify`]: is every byte as it was written? [`invariants`]: did the scheduler
+//! keep its promises? Shares no logic with `apply` and `rules`.
 
+pub mod invariants;
 pub mod schema;
 pub mod verify;

@@ -1,6 +1,7 @@
 //! A journal in memory: every decision is made twice, written as a line, read back and folded,
 //! as the engine does it.
 
+use sched::audit::invariants::Audit;
 use sched::domain::apply::retire;
 use sched::domain::command::{Command, Enqueue, NewBatch, NewIssue, Post, Target};
 use sched::domain::config::Config;
@@ -17,6 +18,7 @@ use sched::domain::rules::{Ids, decide};
 use sched::domain::state::{Batch, Dispatch, Issue, State};
 use sched::domain::time::{Now, Timestamp};
 use sched::domain::{apply, fold};
+use sched::journal::line::sha256_hex;
 use uuid::Uuid;
 
 /// What can be given.
@@ -47,6 +49,9 @@ pub struct World {
     pub now: Now,
     pub lines: Vec<Vec<Event>>,
     replayed: State,
+    audit: Audit,
+    /// Whether somebody else's lines are among them, of which the audit may say what it likes.
+    foreign: bool,
     drawn: u128,
 }
 
@@ -65,6 +70,8 @@ impl World {
         let mut world = World {
             state: State::default(),
             replayed: State::default(),
+            audit: Audit::new(),
+            foreign: false,
             now,
             lines: Vec::new(),
             drawn: 0,
@@ -82,7 +89,8 @@ impl World {
     }
 
     pub fn configure(&mut self, text: &str) -> String {
-        let config = Some((format!("digest of {text}"), Ok(text.to_owned())));
+        let digest = sha256_hex(text.as_bytes());
+        let config = Some((digest, Ok(text.to_owned())));
         self.given(Fact::Config(TickSeen { config, ..TickSeen::default() }))
     }
 
@@ -115,6 +123,7 @@ impl World {
 
     /// Events as somebody else's journal has them.
     pub fn journal(&mut self, events: Vec<Event>) {
+        self.foreign = true;
         self.append(events);
     }
 
@@ -142,10 +151,12 @@ impl World {
         retire(&mut self.replayed);
         assert_eq!(self.state, self.replayed, "the fold of the written line");
         self.lines.push(events);
+        self.audit.entry(&entry);
     }
 
     /// What holds after each line.
     fn check(&self) {
+        assert!(self.foreign || self.audit.findings().is_empty(), "{:#?}", self.audit.findings());
         let slots = usize::from(self.state.config().max_slots());
         assert!(self.state.slots.len() <= slots, "{:?}", self.state.slots);
         let tasks = self.state.dispatches.values().filter(|d| d.plan.slot.is_none()).count();
