@@ -11,6 +11,7 @@ use super::{ACTIVE, HEAD, LOCK, QUARANTINE};
 use crate::crash;
 use crate::domain::event::{By, Entry, Event, HeadUnreadable, TailQuarantined, VERSION};
 use crate::domain::time::Timestamp;
+use sha2::{Digest, Sha256};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -232,40 +233,54 @@ impl Locked {
     }
 }
 
-/// Copies everything from `offset` on into `quarantine/`, durably. Returns its SHA-256.
+/// Copies everything from `offset` on into `quarantine/`, durably. Returns its SHA-256, which names
+/// the copy: whoever was killed on the way, or found no room, leaves nothing but what the next one
+/// needs.
 pub(super) fn keep(journal: &Journal, offset: u64) -> Result<String, JournalError> {
-    use sha2::{Digest, Sha256};
     let files = journal.files();
-    let length = journal.length()?;
-    let name = format!("{QUARANTINE}/{offset}-{}-{}", length - offset, Uuid::now_v7());
-    let failed = |action, name: &str, source| JournalError::Io {
-        action,
-        path: files.dir().join(name),
-        source,
+    let failed = |action, name: &str, source| {
+        JournalError::Io { action, path: files.dir().join(name), source }
     };
+    let length = journal.length()?;
+    let mut digest = Sha256::new();
+    each_block(journal, offset, length, |_, bytes| {
+        digest.update(bytes);
+        Ok(())
+    })?;
+    let sha256 = line::hex(&digest.finalize());
+    let name = format!("{QUARANTINE}/{offset}-{}-{}", length - offset, &sha256[..16]);
     files.make_dir(QUARANTINE).map_err(|e| failed("make", QUARANTINE, e))?;
     let copy = files.open(&name, Access::Make)?;
     let copy = copy.ok_or_else(|| failed("make", &name, io::ErrorKind::NotFound.into()))?;
-    let mut digest = Sha256::new();
-    let mut at = offset;
-    while at < length {
-        let bytes =
-            disk::read_range(journal.file(), at, 1 << 20).map_err(|e| journal.io("read", e))?;
-        if bytes.is_empty() {
-            break;
-        }
-        digest.update(&bytes);
-        disk::write_all(copy.as_ref(), &bytes, at - offset)
-            .map_err(|e| failed("write", &name, e))?;
-        at += bytes.len() as u64;
-    }
+    each_block(journal, offset, length, |at, bytes| {
+        disk::write_all(copy.as_ref(), bytes, at - offset).map_err(|e| failed("write", &name, e))
+    })?;
     copy.sync().map_err(|e| failed("sync", &name, e))?;
     files.sync_dir(QUARANTINE).map_err(|e| failed("sync", QUARANTINE, e))?;
-    let synced = files.sync_dir("");
-    synced.map_err(|source| JournalError::Io {
+    files.sync_dir("").map_err(|source| JournalError::Io {
         action: "sync",
         path: files.dir().to_owned(),
         source,
     })?;
-    Ok(line::hex(&digest.finalize()))
+    Ok(sha256)
+}
+
+fn each_block(
+    journal: &Journal,
+    offset: u64,
+    length: u64,
+    mut each: impl FnMut(u64, &[u8]) -> Result<(), JournalError>,
+) -> Result<(), JournalError> {
+    let mut at = offset;
+    while at < length {
+        let size = usize::try_from(length - at).unwrap_or(usize::MAX).min(1 << 20);
+        let bytes =
+            disk::read_range(journal.file(), at, size).map_err(|e| journal.io("read", e))?;
+        if bytes.is_empty() {
+            break;
+        }
+        each(at, &bytes)?;
+        at += bytes.len() as u64;
+    }
+    Ok(())
 }

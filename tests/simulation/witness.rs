@@ -1,0 +1,99 @@
+//! Who reads the journal after each turn, folds it anew and audits it.
+
+use crate::world::World;
+use sched::audit::invariants::Audit;
+use sched::domain::apply::retire;
+use sched::domain::fold;
+use sched::domain::state::State;
+use sched::journal::disk::DiskFile;
+use sched::journal::scan::{Stopped, scan};
+use sched::journal::{ACTIVE, Position};
+use std::io;
+
+/// See the module.
+pub struct Witness {
+    pub state: State,
+    audit: Audit,
+    position: Position,
+}
+
+impl Witness {
+    pub fn new() -> Self {
+        Self { state: State::default(), audit: Audit::new(), position: Position::start() }
+    }
+
+    /// Forgets everything: what was not synced may be gone.
+    pub fn forget(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Reads what is new. What must not be is a failure.
+    pub fn follow(&mut self, world: &mut World) {
+        let Some(inode) = world.files.get(ACTIVE) else { return };
+        if inode.cache.len() as u64 == self.position.offset {
+            return;
+        }
+        let mut said = Vec::new();
+        let (state, audit) = (&mut self.state, &mut self.audit);
+        let read = scan(&Memory(&inode.cache), &self.position, |entry, at, _| {
+            let names: Vec<&str> = entry.events.iter().map(|event| event.name()).collect();
+            said.push(format!("#{} {:?}: {}", at.seq, entry.by.role, names.join(" ")));
+            audit.entry(entry);
+            fold(state, entry, &at.hash).map_err(|illegal| illegal.to_string())?;
+            retire(state);
+            Ok::<(), String>(())
+        });
+        said.into_iter().for_each(|line| world.say(|| line));
+        match read {
+            // a line without its end may still be torn away
+            Ok(end) if end.position.offset <= world.files[ACTIVE].cache.len() as u64 => {
+                self.position = end.position;
+            }
+            Ok(_) => {}
+            Err(Stopped::Io(error)) => world.fail(format!("the witness cannot read: {error}")),
+            Err(Stopped::Refused(illegal)) => world.fail(format!("illegal: {illegal}")),
+        }
+        if let Some(finding) = self.audit.findings().first() {
+            world.fail(format!("audit: {finding:?}"));
+        }
+    }
+
+    /// How many entries there are.
+    pub fn entries(&self) -> u64 {
+        self.position.seq
+    }
+}
+
+/// Bytes as a file.
+struct Memory<'a>(&'a [u8]);
+
+impl DiskFile for Memory<'_> {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let from = usize::try_from(offset).unwrap().min(self.0.len());
+        let n = buffer.len().min(self.0.len() - from);
+        buffer[..n].copy_from_slice(&self.0[from..from + n]);
+        Ok(n)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<usize> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn truncate(&self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    fn reserve(&self, _: u64) {}
+
+    fn inode(&self) -> io::Result<u64> {
+        Ok(1)
+    }
+}
