@@ -238,8 +238,10 @@ impl Locked {
 /// needs.
 pub(super) fn keep(journal: &Journal, offset: u64) -> Result<String, JournalError> {
     let files = journal.files();
-    let failed = |action, name: &str, source| {
-        JournalError::Io { action, path: files.dir().join(name), source }
+    let failed = |action, name: &str, source| JournalError::Io {
+        action,
+        path: files.dir().join(name),
+        source,
     };
     let length = journal.length()?;
     let mut digest = Sha256::new();

@@ -174,9 +174,11 @@ impl World {
         }
         let Some(dispatch) = proc.supervises.filter(|_| proc.killed) else { return };
         let receipt = self.runs.get(&dispatch).is_some_and(|run| run.receipt.is_some());
-        let ran = self.commands.values().any(|c| c.dispatch() == dispatch && c.phase != Phase::Held);
+        let ran =
+            self.commands.values().any(|c| c.dispatch() == dispatch && c.phase != Phase::Held);
         if ran && !receipt {
-            self.rough += 1; // how it ends is not known to anybody
+            // how it ends is not known to anybody
+            self.meet("a supervisor killed while its command ran", true);
         }
     }
 
@@ -219,7 +221,10 @@ pub fn step(machine: &Arc<Machine>, scenario: &Scenario, pid: u32) {
             execute(machine, scenario, pid);
             return;
         }
-        Act::IgnoreTerm => command.ignores_term = true,
+        Act::IgnoreTerm => {
+            command.ignores_term = true;
+            world.meet("a command that ignores TERM", false);
+        }
         Act::Output(bytes) => world.runs.entry(dispatch).or_default().output += bytes,
         Act::Commit(name, content) => {
             if let Some(tree) = tree {
@@ -238,12 +243,14 @@ pub fn step(machine: &Arc<Machine>, scenario: &Scenario, pid: u32) {
             }
         }
         Act::Wreck => {
+            world.meet("a wrecked tree", false);
             if let Some(tree) = tree {
                 machine.repo.lock().unwrap().wreck(&tree);
             }
         }
         Act::Post(phase, status) => programs::post(machine, &mut world, dispatch, phase, status),
         Act::Leave { own_session, ignores_term } => {
+            world.meet("a process left behind", false);
             let number = world.number();
             let ends_at = world.up + 400_000;
             let session = (!own_session).then_some(pid);
@@ -281,7 +288,8 @@ fn execute(machine: &Arc<Machine>, scenario: &Scenario, pid: u32) {
             agent(scenario.behaviour(&issue, nth), &issue, nth)
         }
         role => {
-            let files = command.tree().and_then(|tree| machine.repo.lock().unwrap().files_in(&tree));
+            let files =
+                command.tree().and_then(|tree| machine.repo.lock().unwrap().files_in(&tree));
             let nth = world.gate_runs.entry(format!("{} {}", role.name(), plan.unit)).or_insert(0);
             *nth += 1;
             scenario.judge(role, files.as_ref(), *nth)

@@ -79,7 +79,7 @@ impl Files for SimFiles {
         let mut world = self.0.world();
         let chance = world.weather.sync;
         if world.tape.happens(chance) {
-            world.rough += 1;
+            world.meet("a failed sync of a directory", true);
             return Err(io::Error::other("EIO"));
         }
         for (path, inode) in &mut world.files {
@@ -89,12 +89,7 @@ impl Files for SimFiles {
         Ok(())
     }
 
-    fn lock(
-        &self,
-        name: &str,
-        wait: Duration,
-        _: &str,
-    ) -> Result<Box<dyn Held>, JournalError> {
+    fn lock(&self, name: &str, wait: Duration, _: &str) -> Result<Box<dyn Held>, JournalError> {
         self.0.step("lock");
         let until = self.0.world().up + u64::try_from(wait.as_millis()).unwrap();
         loop {
@@ -172,7 +167,12 @@ impl DiskFile for SimFile {
             let short = world.tape.rare(tear, some);
             let full = world.tape.happens(full) || world.disk_full;
             if full {
-                world.rough += 1;
+                world.meet("a write without room", true);
+            } else if short > 0 && torn == 0 {
+                world.meet("a short write", false);
+            }
+            if torn > 0 {
+                world.meet("a torn write", false);
             }
             (torn as usize, short as usize, full)
         };
@@ -199,7 +199,7 @@ impl DiskFile for SimFile {
         let chance = world.weather.sync;
         let fails = world.tape.happens(chance);
         if fails {
-            world.rough += 1;
+            world.meet("a failed sync", true);
             world.say(|| format!("a sync of {} fails", self.name));
         }
         let inode = world.files.get_mut(&self.name).expect("it was opened");

@@ -2,10 +2,10 @@
 
 use crate::agents::Phase;
 use crate::programs;
-use crate::run::Run;
+use crate::run::{Run, new_issue};
 use crate::weather::Disturbance as D;
 use crate::world::{Inode, World};
-use sched::domain::command::{Command, Target};
+use sched::domain::command::{Command, Enqueue, Target};
 
 /// Perhaps one of the disturbances that the weather has.
 pub fn maybe(run: &mut Run<'_>) {
@@ -19,7 +19,11 @@ pub fn maybe(run: &mut Run<'_>) {
     }
     let disturbance = run.machine.world().weather.disturbances[which as usize - 1];
     match disturbance {
-        D::Tick => drop(programs::start_tick(&run.machine, &mut run.machine.world())),
+        D::Tick => {
+            let mut world = run.machine.world();
+            world.meet("one more tick", false);
+            programs::start_tick(&run.machine, &mut world);
+        }
         D::Kill => kill(run),
         D::Told | D::Stopped => signal(run, disturbance == D::Told),
         D::KillCommand => kill_command(&mut run.machine.world()),
@@ -34,9 +38,7 @@ pub fn maybe(run: &mut Run<'_>) {
             let more = [100, 1_000, 30_000, 400_000][world.tape.pick(4) as usize];
             world.up += more;
             world.say(|| format!("{more} ms pass"));
-            if more > 1_000 {
-                world.rough += 1; // bounds come
-            }
+            world.meet("a slow machine", more > 1_000); // bounds come
         }
     }
 }
@@ -54,6 +56,7 @@ fn kill(run: &Run<'_>) {
         let Some(pid) = some_process(&mut world) else { return };
         let name = world.procs[&pid].name.clone();
         world.say(|| format!("kill -9 for {name}"));
+        world.meet("killed from outside", false);
         pid
     };
     run.machine.kill(pid);
@@ -68,11 +71,11 @@ fn signal(run: &Run<'_>, told: bool) {
     let name = proc.name.clone();
     if told {
         proc.told = true;
-        world.rough += 1;
+        world.meet("told to leave", true);
         world.say(|| format!("TERM for {name}"));
     } else {
         proc.stopped_until = up + long;
-        world.rough += u32::from(long > 30_000); // bounds come
+        world.meet("stopped", long > 30_000); // bounds come
         world.say(|| format!("{name} is stopped for {long} ms"));
     }
 }
@@ -82,7 +85,7 @@ fn kill_command(world: &mut World) {
         world.commands.values().filter(|c| c.phase == Phase::Running).map(|c| c.pid).collect();
     let nth = world.tape.pick(u32::try_from(running.len()).unwrap());
     let Some(pid) = running.get(nth as usize).copied() else { return };
-    world.rough += 1;
+    world.meet("a command killed from outside", true);
     world.say(|| format!("kill -9 for command {pid}"));
     world.signal_command(pid, true);
 }
@@ -91,11 +94,12 @@ fn jump(world: &mut World) {
     let steps = [3_600_000, -3_600_000, 90_000_000, -90_000_000, 5_000];
     let step = steps[world.tape.pick(5) as usize];
     world.wall_ahead += step;
+    world.meet("a jump of the clock", false);
     world.say(|| format!("the clock jumps by {step} ms"));
 }
 
 fn fill(world: &mut World) {
-    world.rough += 1;
+    world.meet("a disk that fills or empties", true);
     match world.tape.pick(4) {
         0 => world.disk_full = true,
         1 => world.disk_low = true,
@@ -107,7 +111,7 @@ fn fill(world: &mut World) {
 
 fn base(run: &Run<'_>) {
     let mut world = run.machine.world();
-    world.rough += 1;
+    world.meet("somebody else at the base branch", true);
     let turns = world.turns;
     let how = world.tape.pick(4);
     world.say(|| format!("somebody touches the base branch ({how})"));
@@ -123,7 +127,7 @@ fn base(run: &Run<'_>) {
 fn boot(run: &mut Run<'_>, power: bool) {
     let pids: Vec<u32> = {
         let mut world = run.machine.world();
-        world.rough += 1;
+        world.meet(if power { "a power cut" } else { "a boot" }, true);
         world.say(|| format!("the machine boots{}", if power { " after a power cut" } else { "" }));
         world.commands.clear();
         world.strays.clear();
@@ -193,7 +197,7 @@ impl Inode {
 /// An operator asks for something.
 fn ask(run: &Run<'_>) {
     let mut world = run.machine.world();
-    world.rough += 1;
+    world.meet("an operator", true);
     let state = &run.witness.state;
     let issues: Vec<_> = state.issues.keys().cloned().collect();
     let batches: Vec<_> = state.batches.values().filter(|b| b.issue.is_none()).collect();
@@ -208,14 +212,19 @@ fn ask(run: &Run<'_>) {
         false => Target::Batch(batches[nth % batches.len()].id.clone()),
     };
     let reason = None;
-    let command = match world.tape.pick(9) {
+    let command = match world.tape.pick(11) {
         0 => Command::Pause { reason },
         1 | 2 => Command::Resume { reason },
         3 => Command::Stop { target, reason },
         4 => Command::Abandon { target, reason },
         5 => Command::Requeue { issue, reason },
         6 => Command::Reprioritize { target, priority: nth as i32, reason },
+        7 | 8 => more_work(&format!("more-{}", world.turns)),
         _ => Command::ResumeUnit { target, reason, base: None },
     };
     programs::operator(&run.machine, &mut world, command);
+}
+
+fn more_work(id: &str) -> Command {
+    Command::Enqueue(Enqueue { issues: vec![new_issue(id)], ..Enqueue::default() })
 }

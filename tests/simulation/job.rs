@@ -86,6 +86,7 @@ impl Job for SimJob {
         let mut world = self.us.world();
         let chance = world.weather.start / 4;
         if world.tape.happens(chance) {
+            world.meet("no fork", false);
             return Err("cannot start the command's process".into());
         }
         let pid = world.number();
@@ -193,7 +194,7 @@ impl Job for SimJob {
         let mut world = self.us.world();
         let chance = world.weather.sync;
         if world.tape.happens(chance) {
-            world.rough += 1;
+            world.meet("a receipt that cannot be synced", true);
             return Err("the receipt cannot be synced".into());
         }
         world.runs.entry(self.dispatch).or_default().receipt = Some(exit.clone());

@@ -97,9 +97,10 @@ impl Processes for SimProcesses {
             command.start == started.process.start_time && !command.has_ended()
         });
         let group = started.process_group;
-        let left = world.strays.values().any(|stray| {
-            stray.dispatch == started.dispatch && stray.session == Some(group)
-        });
+        let left = world
+            .strays
+            .values()
+            .any(|stray| stray.dispatch == started.dispatch && stray.session == Some(group));
         if lives || left { Life::Alive } else { Life::Gone }
     }
 
@@ -107,9 +108,10 @@ impl Processes for SimProcesses {
         self.0.step("look at a supervisor");
         let world = self.0.world();
         let lives = process.boot_id.0 == world.boot_id()
-            && world.procs.get(&process.pid).is_some_and(|proc| {
-                proc.start == process.start_time && proc.supervises.is_some()
-            });
+            && world
+                .procs
+                .get(&process.pid)
+                .is_some_and(|proc| proc.start == process.start_time && proc.supervises.is_some());
         if lives { Life::Alive } else { Life::Gone }
     }
 
@@ -134,14 +136,21 @@ impl Processes for SimProcesses {
         let chance = world.weather.start;
         let late = match world.tape.rare(chance, 4) {
             0 => 0,
-            1 => return Err("cannot fork".into()),
+            1 => {
+                world.meet("no fork", false);
+                return Err("cannot fork".into());
+            }
             2 => {
+                world.meet("a lost start", false);
                 world.say(|| format!("the start of {dispatch} is lost"));
                 return Ok(());
             }
             3 => 2_000,
             _ => 40_000,
         };
+        if late > 0 {
+            world.meet("a late supervisor", false);
+        }
         programs::start_supervisor(&self.0.machine, &mut world, dispatch, late);
         drop(world);
         self.0.step("have started a supervisor");

@@ -15,6 +15,9 @@ pub struct Machine {
     pub repo: Arc<Mutex<crate::git::Repo>>,
 }
 
+/// The name of a process's thread.
+pub const THREAD: &str = "simulated";
+
 /// What a killed process unwinds with.
 struct Killed;
 
@@ -65,6 +68,7 @@ impl Machine {
         world.procs.insert(pid, proc);
         let us = Us { machine: Arc::clone(self), pid, turn };
         std::thread::Builder::new()
+            .name(THREAD.into())
             .stack_size(4 << 20)
             .spawn(move || us.live(body))
             .expect("a thread");
@@ -166,6 +170,7 @@ impl Us {
         if world.tape.happens(die) {
             let name = world.procs[&self.pid].name.clone();
             world.say(|| format!("{name} dies before: {what}"));
+            world.meet("killed between two steps", false);
             drop(world);
             self.die();
         }
@@ -210,11 +215,15 @@ impl Between for Us {
         match world.tape.rare(if looks { unreachable } else { refused }, 2) {
             0 => Ok(()),
             _ if looks => {
+                world.meet("git does not answer", false);
                 Err(GitError::TimedOut { command: what.to_owned(), seconds: 30 })
             }
-            1 => Err(GitError::Locked { path: what.to_owned() }),
+            1 => {
+                world.meet("git is locked", false);
+                Err(GitError::Locked { path: what.to_owned() })
+            }
             _ => {
-                world.rough += 1;
+                world.meet("git fails", true);
                 let message = "cannot fork".to_owned();
                 Err(GitError::Failed { command: what.to_owned(), message })
             }

@@ -17,6 +17,7 @@ use sched::domain::owed;
 use sched::domain::rules::{is_held, needs, next_due};
 use sched::domain::state::{BatchStatus, IssueStatus};
 use sched::domain::time::Now;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Between two ticks of cron, in milliseconds.
@@ -40,6 +41,9 @@ pub struct Finished {
     pub trace: Vec<String>,
     pub entries: u64,
     pub turns: u64,
+    pub met: BTreeMap<&'static str, u64>,
+    /// Whether its outcome was compared with that of an undisturbed run.
+    pub compared: bool,
 }
 
 /// What a run consists of.
@@ -60,14 +64,8 @@ pub fn run(scenario: &Scenario, mut tape: Tape, gentle: bool) -> Finished {
         repo.leave_base();
     }
     let machine = Machine::new(World::new(tape, scenario.config.clone()), repo);
-    let mut run = Run {
-        machine,
-        scenario,
-        witness: Witness::new(),
-        cron_at: 0,
-        silent: (0, 0),
-        calm: false,
-    };
+    let mut run =
+        Run { machine, scenario, witness: Witness::new(), cron_at: 0, silent: (0, 0), calm: false };
     run.begin();
     run.machine.world().weather = weather;
     run.storm();
@@ -79,6 +77,20 @@ pub fn run(scenario: &Scenario, mut tape: Tape, gentle: bool) -> Finished {
         }
     }
     run.end()
+}
+
+/// An issue to be queued, alone.
+pub fn new_issue(id: &str) -> NewIssue {
+    NewIssue {
+        id: id.into(),
+        title: None,
+        prompt: None,
+        profile: None,
+        tier: None,
+        priority: None,
+        deps: Vec::new(),
+        batch: None,
+    }
 }
 
 impl Run<'_> {
@@ -94,17 +106,10 @@ impl Run<'_> {
         self.until_nobody_runs();
         let mut enqueue = Enqueue::default();
         for work in &self.scenario.work {
-            let batch = work.batch.as_deref().map(Into::into);
-            enqueue.issues.push(NewIssue {
-                id: work.issue.as_str().into(),
-                title: None,
-                prompt: None,
-                profile: None,
-                tier: None,
-                priority: None,
-                deps: work.deps.iter().map(|dep| dep.as_str().into()).collect(),
-                batch,
-            });
+            let mut new = new_issue(&work.issue);
+            new.batch = work.batch.as_deref().map(Into::into);
+            new.deps = work.deps.iter().map(|dep| dep.as_str().into()).collect();
+            enqueue.issues.push(new);
             let batch = work.batch.as_deref().map(|id| NewBatch {
                 id: id.into(),
                 mode: None,
@@ -172,7 +177,8 @@ impl Run<'_> {
         targets.extend(issues.map(|i| Target::Issue(i.id.clone())));
         let lift = state.health.pause.is_some().then_some(Command::Resume { reason: None });
         let resume = |target| Command::ResumeUnit { target, reason: None, base: None };
-        let commands: Vec<Command> = lift.into_iter().chain(targets.into_iter().map(resume)).collect();
+        let commands: Vec<Command> =
+            lift.into_iter().chain(targets.into_iter().map(resume)).collect();
         let any = !commands.is_empty();
         for command in commands {
             programs::operator(&self.machine, &mut self.machine.world(), command);
@@ -243,11 +249,7 @@ impl Run<'_> {
     /// The present, as a rule would get it.
     fn now(&self) -> Now {
         let world = self.machine.world();
-        Now {
-            wall: world.wall(),
-            up: world.up - world.booted_at,
-            boot: BootId(world.boot_id()),
-        }
+        Now { wall: world.wall(), up: world.up - world.booted_at, boot: BootId(world.boot_id()) }
     }
 
     /// Whether nothing runs, nothing is owed, and nothing becomes due by itself, behind a tick
@@ -295,6 +297,8 @@ impl Run<'_> {
             trace: std::mem::take(&mut world.trace),
             entries: self.witness.entries(),
             turns: world.turns,
+            met: std::mem::take(&mut world.met),
+            compared: false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The shortest schedule that still fails.
 
+use crate::many::{checked, of_seed};
 use crate::tape::Tape;
-use crate::{checked, of_seed};
 use std::time::{Duration, Instant};
 
 /// How long is searched.
@@ -10,9 +10,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What happens in the shortest failing schedule of a seed that fails.
 pub fn shortest(seed: u64) -> String {
     let (scenario, tape, gentle) = of_seed(seed);
-    let Err(mut worst) = checked(&scenario, tape, gentle) else {
+    let mut worst = checked(&scenario, tape, gentle);
+    if worst.failure.is_none() {
         return format!("seed {seed} does not fail again");
-    };
+    }
     let begun = Instant::now();
     let mut width = worst.choices.len().max(1);
     while width > 0 && begun.elapsed() < PATIENCE {
@@ -23,10 +24,9 @@ pub fn shortest(seed: u64) -> String {
             let to = (from + width).min(choices.len());
             if choices[from..to].iter().any(|choice| *choice != 0) {
                 choices[from..to].fill(0);
-                let disturbed = |choices: &[u32]| choices.iter().filter(|c| **c != 0).count();
-                if let Err(again) = checked(&scenario, Tape::recorded(choices), gentle)
-                    && disturbed(&again.choices) < disturbed(&worst.choices)
-                {
+                let again = checked(&scenario, Tape::recorded(choices), gentle);
+                let fewer = disturbed(&again.choices) < disturbed(&worst.choices);
+                if again.failure.is_some() && fewer {
                     worst = again;
                     shorter = true;
                 }
@@ -37,9 +37,15 @@ pub fn shortest(seed: u64) -> String {
             width /= 2;
         }
     }
-    let disturbed = worst.choices.iter().filter(|choice| **choice != 0).count();
     format!(
-        "the shortest schedule of seed {seed} that fails ({disturbed} choices):\n{scenario:#?}\n{}\n",
-        worst.trace.join("\n")
+        "the shortest schedule of seed {seed} that fails ({} choices):\n{scenario:#?}\n{}\n{}\n",
+        disturbed(&worst.choices),
+        worst.trace.join("\n"),
+        worst.failure.unwrap_or_default()
     )
+}
+
+/// How many choices were not the undisturbed one.
+fn disturbed(choices: &[u32]) -> usize {
+    choices.iter().filter(|choice| **choice != 0).count()
 }

@@ -59,7 +59,7 @@ impl Tape {
 
     /// One of `n`, all alike.
     pub fn pick(&mut self, n: u32) -> u32 {
-        self.rare(10_000, n) .saturating_sub(1)
+        self.rare(10_000, n).saturating_sub(1)
     }
 }
 

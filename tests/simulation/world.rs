@@ -105,6 +105,8 @@ pub struct World {
     pub gate_runs: BTreeMap<String, u32>,
     /// How often something happened that may cost a unit an attempt, or changes what comes of it.
     pub rough: u32,
+    /// How often each kind of fault happened.
+    pub met: BTreeMap<&'static str, u64>,
     pub trace: Vec<String>,
     pub failure: Option<String>,
 }
@@ -136,6 +138,7 @@ impl World {
             disk_low: false,
             gate_runs: BTreeMap::new(),
             rough: 0,
+            met: BTreeMap::new(),
             trace: Vec::new(),
             failure: None,
         }
@@ -167,6 +170,12 @@ impl World {
     pub fn say(&mut self, what: impl FnOnce() -> String) {
         let line = format!("{:>9} {}", self.up - 1_000_000, what());
         self.trace.push(line);
+    }
+
+    /// Counts a fault. `rough`: it may change what comes of a unit.
+    pub fn meet(&mut self, fault: &'static str, rough: bool) {
+        *self.met.entry(fault).or_insert(0) += 1;
+        self.rough += u32::from(rough);
     }
 
     /// Remembers the first thing that must not be.

@@ -55,7 +55,8 @@ impl Repo {
             Head::Detached(commit) => Some(commit.clone()),
             Head::Branch(_) => None,
         };
-        let heads: Vec<CommitId> = self.trees.values().filter(|tree| !is_wrecked(tree)).filter_map(detached).collect();
+        let heads: Vec<CommitId> =
+            self.trees.values().filter(|tree| !is_wrecked(tree)).filter_map(detached).collect();
         let commits = self.ancestors(self.refs.values().chain(&heads));
         let committed = self.commits.iter().filter(|(id, _)| commits.contains(id));
         let committed = committed.flat_map(|(_, commit)| &commit.files);

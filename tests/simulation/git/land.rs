@@ -42,10 +42,7 @@ impl<B: Between> SimGit<B> {
 
 impl Repo {
     /// The commit of a landing, or why there is none.
-    fn landing(
-        &mut self,
-        request: &LandRequest,
-    ) -> Result<Result<CommitId, LandResult>, GitError> {
+    fn landing(&mut self, request: &LandRequest) -> Result<Result<CommitId, LandResult>, GitError> {
         let files = match self.merge(None, &request.parent, &request.tip)? {
             Ok(files) => files,
             Err(paths) => return Ok(Err(LandResult::Conflict(paths))),
@@ -143,7 +140,8 @@ impl Repo {
         let Some(tip) = self.resolve(&branch_ref(branch)) else { return Ok(None) };
         let mut found = Vec::new();
         for commit in self.first_parents(since, &tip)? {
-            let all: BTreeMap<_, _> = trailers(&self.commit(&commit)?.message).into_iter().collect();
+            let all: BTreeMap<_, _> =
+                trailers(&self.commit(&commit)?.message).into_iter().collect();
             let of = |key: &str| all.get(key).cloned().unwrap_or_default();
             let member = of("Sched-Member");
             if of("Sched-Batch") == batch.as_str() && !member.is_empty() {

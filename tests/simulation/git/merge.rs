@@ -14,8 +14,7 @@ const CONFLICTS: usize = 50;
 pub type Merged = Result<Files, Vec<String>>;
 
 fn three_way(base: &Files, ours: &Files, theirs: &Files) -> Merged {
-    let paths: BTreeSet<&String> =
-        base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
+    let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let (mut merged, mut conflicts) = (Files::new(), Vec::new());
     for path in paths {
         let (base, ours, theirs) = (base.get(path), ours.get(path), theirs.get(path));
@@ -39,9 +38,8 @@ impl Repo {
         let one = self.ancestors([one]);
         let common: Vec<CommitId> =
             self.ancestors([other]).into_iter().filter(|id| one.contains(id)).collect();
-        let within = |id: &CommitId| {
-            common.iter().any(|c| c != id && self.reaches(id, c) == Some(true))
-        };
+        let within =
+            |id: &CommitId| common.iter().any(|c| c != id && self.reaches(id, c) == Some(true));
         common.iter().filter(|id| !within(id)).cloned().collect()
     }
 

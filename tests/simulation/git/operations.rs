@@ -239,7 +239,8 @@ impl Pair {
         let names: Vec<String> = self.repo().refs("refs/").into_keys().collect();
         let name = self.random.one(&names).clone();
         let base = name.ends_with(BASE);
-        let commit = if self.random.one_in(3) { self.any() } else { self.repo().refs[&name].clone() };
+        let commit =
+            if self.random.one_in(3) { self.any() } else { self.repo().refs[&name].clone() };
         if base {
             return;
         }

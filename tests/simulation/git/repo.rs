@@ -32,13 +32,7 @@ pub struct Commit {
 
 impl Commit {
     /// A commit that one person made at once.
-    pub fn by(
-        who: &str,
-        time: i64,
-        parents: Vec<CommitId>,
-        files: Files,
-        message: String,
-    ) -> Self {
+    pub fn by(who: &str, time: i64, parents: Vec<CommitId>, files: Files, message: String) -> Self {
         let (author, committer) = (who.to_owned(), who.to_owned());
         Commit { parents, files, author, author_time: time, committer, time, message }
     }
@@ -47,9 +41,8 @@ impl Commit {
     pub fn id(&self) -> CommitId {
         let Commit { parents, files, author, author_time, committer, time, message } = self;
         let tree = tree_id(files);
-        let text = format!(
-            "{tree} {parents:?} {author:?} {author_time} {committer:?} {time} {message:?}"
-        );
+        let text =
+            format!("{tree} {parents:?} {author:?} {author_time} {committer:?} {time} {message:?}");
         CommitId(sha256_hex(text.as_bytes())[..40].to_owned())
     }
 }

@@ -53,9 +53,7 @@ impl<B: Between> SimGit<B> {
             move |error: GitError| RemoveError { rescue, reason: error.to_string() }
         };
         let rescue = self.rescued(request).map_err(kept(None))?;
-        self.unmade(&request.path)
-            .and_then(|()| self.told(rescue.clone()))
-            .map_err(kept(rescue))
+        self.unmade(&request.path).and_then(|()| self.told(rescue.clone())).map_err(kept(rescue))
     }
 
     /// Removes what is at the place of a tree: files, directory, registration.
@@ -115,11 +113,7 @@ impl Repo {
     }
 
     /// Files, index and unreached commits of a tree as one commit, if there is anything.
-    fn save(
-        &mut self,
-        request: &RescueRequest,
-        files: bool,
-    ) -> Result<Option<CommitId>, GitError> {
+    fn save(&mut self, request: &RescueRequest, files: bool) -> Result<Option<CommitId>, GitError> {
         let path = &request.path;
         let head = self.head_commit(path)?;
         let reached = self.ancestors(self.refs.values());
