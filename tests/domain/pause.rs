@@ -3,7 +3,8 @@
 use crate::world::*;
 use sched::domain::command::Command;
 use sched::domain::fact::{Fact, Seen, TickSeen};
-use sched::domain::rules::{is_held, needs, waiting_for};
+use sched::domain::rules::{is_held, needs, next_due, waiting_for};
+use std::time::Duration;
 
 #[test]
 fn a_pause_supersedes_what_has_not_started_and_tasks_go_on() {
@@ -112,6 +113,18 @@ fn starts_that_fail_are_suspended_and_tried_at_doubling_intervals() {
     }
     w.wait(300).tick();
     assert_eq!(w.start("issue:1"), "dispatch-started spawn-recovered");
+}
+
+#[test]
+fn a_trial_start_is_due_only_while_there_is_something_to_start() {
+    let mut w = World::new(&format!("[scheduler]\nmax_slots = 1\n{JOB}"));
+    w.given(enqueue(None, &[("1", &[])]));
+    w.tick();
+    while !expire(&mut w, "issue:1", true).ends_with("spawn-failing") {}
+    assert_eq!(next_due(&w.state, &w.now), Some(Duration::from_secs(5)));
+    w.given(stop(issue("1")));
+    w.wait(5).tick();
+    assert_eq!(next_due(&w.state, &w.now), None);
 }
 
 #[test]

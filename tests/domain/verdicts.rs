@@ -51,6 +51,22 @@ fn a_foreign_signal_runs_again_twice() {
 }
 
 #[test]
+fn a_built_in_is_never_inconclusive() {
+    for (exit, verdict) in [(code(1), "unverified-exit"), (no_program(), "host-fault")] {
+        let mut w = World::batch("", &["1"]);
+        w.run("batch:b1/1", code(1));
+        let line = w.run("batch:b1", exit);
+        assert!(line.starts_with(&format!("dispatch-exited:{verdict}")), "{line}");
+    }
+    let mut w = World::batch("", &["1"]);
+    w.run("batch:b1/1", code(1));
+    w.start("batch:b1");
+    w.wait(24 * 3600).tick();
+    let line = w.end("batch:b1", killed());
+    assert!(line.starts_with("dispatch-exited:stopped"), "{line}");
+}
+
+#[test]
 fn a_supervisor_that_was_told_to_leave_is_not_counted() {
     let mut w = World::batch("", &["1", "2"]);
     for _ in 0..5 {

@@ -119,6 +119,15 @@ impl Scenario {
         }
     }
 
+    /// Whether what comes of each unit does not depend on which batch is first.
+    pub fn is_comparable(&self) -> bool {
+        let conflicts = self.work.iter().filter(|work| work.behaviours.contains(&B::Conflicts));
+        let mut units: Vec<_> =
+            conflicts.map(|work| work.batch.as_ref().unwrap_or(&work.issue)).collect();
+        units.dedup();
+        units.len() < 2
+    }
+
     /// How an agent behaves in its nth run.
     pub fn behaviour(&self, issue: &str, nth: u32) -> Behaviour {
         let work = self.work.iter().find(|work| work.issue == issue);

@@ -5,7 +5,7 @@ use crate::tape::Tape;
 use std::time::{Duration, Instant};
 
 /// How long is searched.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(45);
 
 /// What happens in the shortest failing schedule of a seed that fails.
 pub fn shortest(seed: u64) -> String {

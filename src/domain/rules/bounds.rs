@@ -1,5 +1,6 @@
 //! When something is due that nobody will announce.
 
+use super::needs::{is_held, needs};
 use crate::domain::ids::Unit;
 use crate::domain::state::{Dispatch, State, Tally};
 use crate::domain::time::{Now, Stamp};
@@ -48,9 +49,10 @@ pub fn back_off(state: &State, unit: &Unit, now: &Now) -> Option<Duration> {
     member.into_iter().chain(reclaim).chain(trial).min()
 }
 
-/// How long until the next trial start, while starting is suspended.
+/// How long until the next trial start, while starting is suspended and something is to start.
 fn trial(state: &State, now: &Now) -> Option<Duration> {
     let spawn = state.health.spawn.as_ref()?;
+    needs(state, now).iter().find(|need| !is_held(state, need))?;
     Some(spawn.since.remaining(Duration::from_millis(spawn.trial_after_ms), now))
 }
 

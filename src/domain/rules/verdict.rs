@@ -116,9 +116,10 @@ pub(super) fn suite(dispatch: &Dispatch, by_report: bool, exit: &Exit) -> Verdic
     })
 }
 
-/// The verdict over a built-in.
+/// The verdict over a built-in: it answers no question, so it is never inconclusive.
 pub(super) fn builtin(dispatch: &Dispatch, exit: &Exit) -> Verdict {
-    task(dispatch, exit, |code| if code == 0 { Verdict::Done } else { Verdict::UnverifiedExit })
+    let by_code = if exit.code == Some(0) { Verdict::Done } else { Verdict::UnverifiedExit };
+    outside(dispatch, exit).unwrap_or(by_code)
 }
 
 fn task(dispatch: &Dispatch, exit: &Exit, by_code: impl Fn(i32) -> Verdict) -> Verdict {
