@@ -55,9 +55,9 @@ fn a_renamed_repository_is_recorded_again_over_whatever_is_under_way() {
     assert_eq!((w.tick().as_str(), &w.state.environment), ("", &Some(environment)));
 }
 
-fn repaired(units: &[&str]) -> Command {
+fn repaired(w: &World, units: &[&str]) -> Command {
     Command::Repaired(JournalRepaired {
-        from_seq: 9,
+        from_seq: w.state.head.seq + 1,
         offset: 9,
         bytes: 9,
         sha256: "0".into(),
@@ -68,7 +68,8 @@ fn repaired(units: &[&str]) -> Command {
 #[test]
 fn a_unit_whose_entries_were_cut_off_goes_nowhere() {
     let mut w = World::batch("", &["1", "2"]);
-    let line = w.given(repaired(&["batch:b1/1"]));
+    let cut = repaired(&w, &["batch:b1/1"]);
+    let line = w.given(cut);
     assert_eq!(line, "journal-repaired dispatch-superseded:repaired slot-released");
     assert_eq!((w.status(), w.tick()), ("blocked", String::new()));
     w.given(resume(batch("b1")));
@@ -81,7 +82,8 @@ fn work_that_ends_well_is_done_although_its_issue_was_cut() {
     w.given(enqueue(None, &[("7", &[])]));
     w.tick();
     w.start("issue:7");
-    w.given(repaired(&["issue:7"]));
+    let cut = repaired(&w, &["issue:7"]);
+    w.given(cut);
     assert_eq!(w.issue_status("7"), "blocked");
     let line = w.end("issue:7", code(0));
     assert_eq!(line, "issue-unblocked:7 dispatch-exited:done slot-released issue-done:7");

@@ -91,6 +91,7 @@ fn a_reboot_costs_no_attempt_however_often() {
     let mut w = World::batch("", &["1", "2"]);
     for _ in 0..5 {
         w.start("batch:b1/1");
+        w.reboot();
         let line = w.gone("batch:b1/1", Remains { rebooted: true, ..remains() });
         assert_eq!(line, "dispatch-lost:host-lost slot-released dispatch-planned:agent");
     }

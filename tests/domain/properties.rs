@@ -166,6 +166,9 @@ fn step(w: &mut World, kind: u8, step: Step) {
         }
     };
     let Some(input) = input else { return };
+    if matches!(&input, Input::Fact(Fact::Gone { remains, .. }) if remains.rebooted) {
+        w.reboot();
+    }
     let resolved = resolved(w);
     let Ok(line) = w.try_given(input) else { return };
     if !line.is_empty() {

@@ -173,6 +173,13 @@ impl World {
         self
     }
 
+    /// The machine starts anew: another boot, and its clock counts from there.
+    pub fn reboot(&mut self) -> &mut Self {
+        self.now.boot = BootId(format!("boot-{}", self.drawn));
+        self.now.up = 1_000;
+        self
+    }
+
     pub fn tick(&mut self) -> String {
         self.given(Fact::Tick(TickSeen::default()))
     }

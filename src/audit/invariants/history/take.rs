@@ -14,12 +14,34 @@ pub(super) fn event(history: &mut History, entry: &Entry, event: &Event) {
         Event::JournalCreated(e) => history.journal = Some(e.journal),
         Event::JournalAdopted(e) => history.journal = Some(e.journal),
         Event::ConfigApplied(e) => history.settings = Settings::read(&e.content),
+        Event::JournalRepaired(e) => e.units.iter().for_each(|u| repaired(history, entry.seq, u)),
         Event::UnitStopping(e) => stopping(history, entry.seq, e),
         _ => {
             dispatch(history, entry, event);
             issue(history, entry.seq, event);
             member(history, entry.seq, event);
             batch(history, entry.seq, event);
+        }
+    }
+}
+
+/// Whatever the entries that were cut off named is blocked.
+fn repaired(history: &mut History, seq: u64, unit: &Unit) {
+    let block = || Some((seq, "repaired".to_owned()));
+    let batches = match unit {
+        Unit::Batch(id) | Unit::Member(id, _) => vec![id.clone()],
+        Unit::Issue(id) => {
+            let Some(issue) = history.issues.get_mut(id) else { return };
+            if !issue.over && issue.block.is_none() {
+                issue.block = block();
+            }
+            issue.runs.clone()
+        }
+    };
+    for id in batches {
+        let open = history.batches.get_mut(&id).filter(|b| b.over.is_none() && b.block.is_none());
+        if let Some(batch) = open {
+            batch.block = block();
         }
     }
 }
