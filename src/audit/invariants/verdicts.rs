@@ -30,9 +30,10 @@ fn lacking(dispatch: &Dispatch, verdict: Verdict, exit: &Exit) -> Option<&'stati
         Verdict::Passed if is_check(dispatch) => {
             (exit.ran && exit.code == Some(0), "it did not exit with 0")
         }
-        Verdict::Failed if is_check(dispatch) => {
-            (exit.ran && (exit.code.is_some_and(|code| code != 0) || tests_failed), "it says no no")
-        }
+        Verdict::Failed if is_check(dispatch) => (
+            exit.ran && (exit.code.is_some_and(|code| code != 0) || tests_failed),
+            "nothing of it failed",
+        ),
         Verdict::Passed | Verdict::Failed => (false, "it is neither gate nor suite"),
         Verdict::KilledOutside => (exit.signal.is_some() || exit.supervisor, "no signal ended it"),
         Verdict::NeverRan => (!exit.ran, "its command ran"),
