@@ -149,7 +149,9 @@ impl Launcher {
         };
         let scratch = tempfile::tempdir().map_err(system)?;
         let index = scratch.path().join("index");
-        let _ = fs::copy(&site.index, &index);
+        if copy_index(&site.index, &index).is_err() {
+            let _ = fs::remove_file(&index);
+        }
         let before = match &site.head.commit {
             Some(commit) => (site.call)("rev-parse").arg(format!("{commit}^{{tree}}")).line().ok(),
             None => None,
@@ -179,6 +181,14 @@ impl Launcher {
         }
         commit_in(site, &rescued(tree, parents, time, about)).map(Some)
     }
+}
+
+/// Copies an index with its age: files that are older than their index git takes for unchanged
+/// by size and time alone, and an edit within the second of a commit would be taken for none.
+fn copy_index(from: &Path, to: &Path) -> std::io::Result<()> {
+    let modified = fs::metadata(from)?.modified()?;
+    fs::copy(from, to)?;
+    fs::File::options().append(true).open(to)?.set_modified(modified)
 }
 
 /// The files of a repository, as they are, as a tree. Where the copied index is of no use a

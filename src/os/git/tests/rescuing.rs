@@ -8,7 +8,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 const BRANCH: &str = "sched/b1/1-101";
 const REF: &str = "refs/sched/rescue/batch/b1/101/20261130T";
@@ -131,6 +132,27 @@ fn every_kind_of_dirty_file_is_rescued_and_the_tree_stays_as_it_is() {
     assert_eq!(m.f.at(&format!("{name}^1")), m.f.at(BRANCH));
     assert_eq!(fs::read(m.f.repo().join(".git/worktrees/1-101/index")).unwrap(), index);
     assert_eq!(m.run(&["--no-optional-locks", "status", "--porcelain"]), status);
+}
+
+#[test]
+fn an_edit_within_the_second_of_a_commit_and_as_long_as_the_file_was_is_rescued() {
+    let m = member();
+    m.f.run(["config", "core.trustctime", "false"]);
+    let then = SystemTime::now() - Duration::from_secs(10);
+    let at_once = |file: &Path| {
+        fs::File::options().append(true).open(file).unwrap().set_modified(then).unwrap();
+    };
+    let file = m.place.join("w");
+    write(&file, "one");
+    at_once(&file);
+    m.run(&["add", "w"]);
+    m.run(&["commit", "--quiet", "-m", "w"]);
+    write(&file, "two");
+    at_once(&file);
+    at_once(&m.f.repo().join(".git/worktrees/1-101/index"));
+    assert!(m.ground().dirty);
+    let name = m.rescue().unwrap();
+    assert_eq!(m.f.show(&format!("{name}:w")), "two");
 }
 
 #[test]
