@@ -4,7 +4,7 @@
 //! |---|---|
 //! | nothing | made: with its branch, where that is absent; on it, where it exists |
 //! | a tree of ours | used, on its branch or commit; unsaved work in it is rescued first |
-//! | half-made | removed and made again |
+//! | half-made | removed and made again, once commits that nothing else has are rescued |
 //! | ours without a registration | registered again, then used: it may hold work |
 //! | anything else | an error of the member's own path; never repaired, never removed |
 //!
@@ -46,24 +46,28 @@ impl Launcher {
             Tree::None => Ok(MadeTree::default()),
             Tree::Member { path, branch, commit, exact } => {
                 let place = self.placed(path, &request.root)?;
-                let tree = match self.found(&place, Some(branch))? {
+                let mut made = MadeTree::default();
+                let rescue = rescue_of(request, path, Some(branch));
+                let tree = match self.found(&place, &rescue, &mut made)? {
                     Some(tree) => tree,
                     None => self.add_member(&place, branch, commit, *exact)?,
                 };
-                if *exact {
-                    self.exactly(request, &tree, branch, commit)
+                let fitted = if *exact {
+                    self.exactly(request, &tree, branch, commit)?
                 } else {
-                    self.fit(request, &tree, branch, commit)
-                }
+                    self.fit(request, &tree, branch, commit)?
+                };
+                Ok(MadeTree { rescue: fitted.rescue.or(made.rescue) })
             }
             Tree::Check { path, commit } => {
                 let place = self.placed(path, &request.root)?;
                 let mut made = MadeTree::default();
-                if let Some(tree) = self.found(&place, None)? {
+                let rescue = rescue_of(request, path, None);
+                if let Some(tree) = self.found(&place, &rescue, &mut made)? {
                     if self.reset_check(&tree, commit).is_ok() {
                         return Ok(made);
                     }
-                    made.rescue = self.rescue(&rescue_of(request, path, None))?;
+                    made.rescue = self.rescue(&rescue)?;
                     self.remove_registered(&tree)?;
                 }
                 let call = self.git("worktree").args(["add", "--detach"]).arg(&place);
@@ -82,15 +86,24 @@ impl Launcher {
     }
 
     /// A tree of ours that is there already, once what is half-made is gone.
-    fn found(&self, place: &Path, branch: Option<&str>) -> Result<Option<Registration>, TreeError> {
+    fn found(
+        &self,
+        place: &Path,
+        rescue: &RescueRequest,
+        made: &mut MadeTree,
+    ) -> Result<Option<Registration>, TreeError> {
         match self.standing(place)? {
             Standing::Absent => Ok(None),
             Standing::Whole(tree) => Ok(Some(tree)),
             Standing::HalfMade(tree) => {
+                made.rescue = self.rescue(rescue)?;
                 self.remove_registered(&tree)?;
                 Ok(None)
             }
-            Standing::Orphan(admin) => Ok(Some(self.register_again(place, &admin, branch)?)),
+            Standing::Orphan(admin) => {
+                let branch = rescue.branch.as_deref();
+                Ok(Some(self.register_again(place, &admin, branch)?))
+            }
             Standing::Foreign(why) => Err(own(format!("`{}`: {why}", place.display()))),
         }
     }

@@ -67,6 +67,22 @@ fn a_half_made_tree_is_removed_and_made_again() {
 }
 
 #[test]
+fn loose_commits_of_a_tree_that_its_agent_deleted_are_rescued_before_it_is_made_again() {
+    let f = Fixture::new();
+    for request in [f.member(&f.at("main"), false), f.check(&f.at("main"))] {
+        f.git.make_tree(&request).unwrap();
+        let (Tree::Member { path, .. } | Tree::Check { path, .. }) = &request.tree else { panic!() };
+        f.run_in(path.as_ref(), ["checkout", "--quiet", "--detach"]);
+        f.run_in(path.as_ref(), ["commit", "--quiet", "--allow-empty", "-m", path]);
+        let loose = f.run_in(path.as_ref(), ["rev-parse", "HEAD"]);
+        fs::remove_dir_all(path).unwrap();
+        let rescue = f.git.make_tree(&request).unwrap().rescue.unwrap();
+        assert_eq!(f.at(&rescue).0, loose);
+        assert_eq!(f.git.make_tree(&request).unwrap().rescue, None);
+    }
+}
+
+#[test]
 fn a_foreign_tree_is_an_error_of_the_members_path_and_is_left_alone() {
     for kind in ["directory", "repository", "moved .git", "other tree"] {
         let f = Fixture::new();
