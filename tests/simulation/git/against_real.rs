@@ -16,9 +16,11 @@ fn first() -> u64 {
 fn the_model_answers_as_real_git_does() {
     for seed in first()..first() + sequences(6) {
         let mut pair = Pair::new(seed);
+        pair.begin();
         for _ in 0..40 {
             pair.operate();
             pair.compare();
         }
+        pair.judge();
     }
 }

@@ -12,6 +12,16 @@ use sched::engine::ports::git::{
 };
 
 impl Pair {
+    /// A batch that has begun.
+    pub fn begin(&mut self) {
+        self.create_branch();
+        for n in 1..3 {
+            self.member(n, false);
+            self.agent_commits(n);
+            self.compare();
+        }
+    }
+
     /// One random operation.
     pub fn operate(&mut self) {
         let n = 1 + self.random.below(3);

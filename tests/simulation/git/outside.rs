@@ -5,6 +5,7 @@ use super::real::write;
 use super::repo::{BASE, INDEX};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 type Changes<'a> = Vec<(&'a str, Option<&'a str>)>;
 
@@ -72,7 +73,7 @@ impl Pair {
         }
     }
 
-    fn agent_commits(&mut self, n: usize) {
+    pub fn agent_commits(&mut self, n: usize) {
         let (path, changes) = (self.path(n), self.changes());
         let forged = self.random.one_in(4);
         let trailers = if forged { "\n\nSched-Batch: b1\nSched-Member: 9" } else { "" };
@@ -148,16 +149,14 @@ impl Pair {
         let changes = self.changes();
         self.done.push(format!("move_base {changes:?}"));
         let (repo, clock) = (self.real.repo.clone(), self.repo().clock);
+        if self.repo().unlocked(&format!("refs/heads/{BASE}")).is_err() {
+            let refused = self.repo().move_base(&borrowed(&changes));
+            return self.same(refused.is_err(), true);
+        }
         let simulated = self.repo().move_base(&borrowed(&changes));
         let run = |args: &[&str]| self.real.run(&repo, "Operator", clock, args);
-        let scratch = format!("{}.scratch", repo.display());
-        self.put(&scratch, &[("README".into(), Some(String::new()))]);
-        let index = format!("{scratch}/index");
         let tip = run(&["rev-parse", BASE]).unwrap();
-        run(&["read-tree", &format!("--index-output={index}"), &tip]).unwrap();
-        let files = self.repo().main.clone();
-        assert_eq!(files, repo.to_str().unwrap());
-        let tree = self.tree_with(&index, &scratch, &changes);
+        let tree = self.tree_with(&tip, &changes);
         let commit = run(&["commit-tree", "-p", &tip, "-m", "Else", &tree]).unwrap();
         let checked_out = self.repo().base.is_some();
         let name = format!("refs/heads/{BASE}");
@@ -170,30 +169,26 @@ impl Pair {
         self.same(simulated.is_ok(), real.is_ok());
     }
 
-    fn tree_with(
-        &self,
-        index: &str,
-        scratch: &str,
-        changes: &[(String, Option<String>)],
-    ) -> String {
-        self.put(scratch, changes);
-        let names = changes.iter().map(|(name, _)| name.as_str());
+    /// A commit's tree with changes, made beside every checkout.
+    fn tree_with(&self, commit: &str, changes: &[(String, Option<String>)]) -> String {
+        let scratch = format!("{}.scratch", self.real.repo.display());
+        fs::create_dir(&scratch).unwrap();
+        self.put(&scratch, changes);
+        let git_dir = format!("--git-dir={}/.git", self.real.repo.display());
+        let index = format!("GIT_INDEX_FILE={scratch}/.index");
         let run = |args: &[&str]| {
-            let git = format!("--git-dir={}/.git", self.real.repo.display());
-            let mut all = vec![git.as_str(), "--work-tree=."];
-            all.extend(args);
-            let shell = ["-c", "GIT_INDEX_FILE=\"$0\" exec git \"$@\"", index];
-            let mut sh = std::process::Command::new("sh");
-            sh.args(shell).args(&all).current_dir(scratch);
-            let output = sh.output().unwrap();
+            let mut env = Command::new("env");
+            env.args([&index, "git", &git_dir, "--work-tree=."]).args(args);
+            let output = env.current_dir(&scratch).output().unwrap();
             assert!(output.status.success(), "{output:?}");
             String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
         };
+        run(&["read-tree", commit]);
         let mut update = vec!["update-index", "--add", "--remove", "--"];
-        update.extend(names);
+        update.extend(changes.iter().map(|(name, _)| name.as_str()));
         run(&update);
         let tree = run(&["write-tree"]);
-        fs::remove_dir_all(scratch).unwrap();
+        fs::remove_dir_all(&scratch).unwrap();
         tree
     }
 
@@ -209,7 +204,7 @@ impl Pair {
     }
 
     fn base_is_cleaned(&mut self) {
-        let locked = self.repo().locks.contains(INDEX);
+        let locked = !self.repo().locks.is_empty();
         if locked || self.repo().base.is_none() {
             return;
         }

@@ -60,8 +60,7 @@ impl Pair {
 
     /// Compares two answers.
     pub fn same<T: Debug + PartialEq>(&self, simulated: T, real: T) {
-        let (seed, done) = (self.seed, self.done.join("\n"));
-        assert_eq!(simulated, real, "model and git, SCHED_SIM_GIT_SEED={seed}:\n{done}\n");
+        assert_eq!(simulated, real, "the model is left, git is right");
     }
 
     /// Compares two answers with errors by their kind.
@@ -121,6 +120,16 @@ impl Pair {
         format!("{}/b1/{name}", self.root)
     }
 
+    /// Judges what was done: all of it was right.
+    pub fn judge(&self) {
+        assert_eq!(self.repo().judge(), Ok(()));
+        let there: Vec<String> =
+            (0..4).map(|n| self.path(n)).filter(|path| Path::new(path).is_dir()).collect();
+        let mut known = self.repo().trees();
+        known.sort_by_key(|path| !path.contains("check"));
+        self.same(known, there);
+    }
+
     /// Checks that both repositories hold the same.
     pub fn compare(&mut self) {
         let real = self.real.refs();
@@ -151,6 +160,15 @@ impl Pair {
                 let aside = repo.files_of(&repo.aside);
                 self.same((aside.clone(), aside), (index, main));
             }
+        }
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let (seed, done) = (self.seed, self.done.join("\n"));
+            eprintln!("SCHED_SIM_GIT_SEED={seed} SCHED_SIM_GIT_SEEDS=1 fails after\n{done}");
         }
     }
 }

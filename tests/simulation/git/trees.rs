@@ -31,14 +31,16 @@ impl<B: Between> SimGit<B> {
             Tree::None => MadeTree::default(),
             Tree::Member { path, branch, commit, exact } => {
                 self.placed(path, &request.root)?;
-                if !self.found(path, Some(branch))? {
+                let mut made = MadeTree::default();
+                if !self.found(&rescue_of(request, path, Some(branch)), &mut made)? {
                     self.add_member(path, branch, commit, *exact)?;
                 }
-                if *exact {
+                let fitted = if *exact {
                     self.exactly(request, path, branch, commit)?
                 } else {
                     self.fit(request, path, branch, commit)?
-                }
+                };
+                MadeTree { rescue: fitted.rescue.or(made.rescue) }
             }
             Tree::Check { path, commit } => {
                 self.placed(path, &request.root)?;
@@ -56,16 +58,18 @@ impl<B: Between> SimGit<B> {
     }
 
     /// Whether a tree of ours is there already, once what is half-made is gone.
-    fn found(&self, path: &str, branch: Option<&str>) -> Result<bool, TreeError> {
+    fn found(&self, rescue: &RescueRequest, made: &mut MadeTree) -> Result<bool, TreeError> {
+        let path = &rescue.path;
         match self.step("tree: placed", |repo| repo.standing(path))? {
             Standing::Absent => Ok(false),
             Standing::Whole => Ok(true),
             Standing::HalfMade => {
+                made.rescue = self.rescued(rescue)?;
                 self.unmade(path)?;
                 Ok(false)
             }
             Standing::Orphan => {
-                self.registered_again(path, branch)?;
+                self.registered_again(path, rescue.branch.as_deref())?;
                 Ok(true)
             }
             Standing::Foreign => Err(own(format!("`{path}`: it is no working tree of ours"))),
@@ -165,7 +169,8 @@ impl<B: Between> SimGit<B> {
     ) -> Result<MadeTree, TreeError> {
         let mut made = MadeTree::default();
         let head = Head::Detached(commit.clone());
-        if self.found(path, None)? {
+        let rescue = rescue_of(request, path, None);
+        if self.found(&rescue, &mut made)? {
             let reset = self.checked_out(path, &head).and_then(|()| {
                 self.step("tree: to clean", |repo| {
                     repo.clean(path)?;
@@ -176,7 +181,7 @@ impl<B: Between> SimGit<B> {
             if reset.is_ok() {
                 return Ok(made);
             }
-            made.rescue = self.rescued(&rescue_of(request, path, None))?;
+            made.rescue = self.rescued(&rescue)?;
             self.unmade(path)?;
         }
         self.add(path, head)?;
