@@ -100,18 +100,17 @@ impl Pair {
 
     fn land(&mut self, n: usize) {
         let any = self.random.one_in(10);
+        self.written += 1;
+        let member = format!("10{n}-{}", self.written);
         let request = LandRequest {
             branch: INTEGRATION.into(),
             tip: self.tip_or_base(&self.branch(n)),
             parent: if any { self.any() } else { self.tip_or_base(INTEGRATION) },
             time: self.time,
             landing: *self.random.one(&[Landing::Squash, Landing::Rebase, Landing::Merge]),
-            issue: format!("10{n}").as_str().into(),
+            issue: member.as_str().into(),
             title: if self.random.one_in(2) { String::new() } else { "Fix  it\n".into() },
-            trailers: vec![
-                ("Sched-Batch".into(), "b1".into()),
-                ("Sched-Member".into(), format!("10{n}")),
-            ],
+            trailers: vec![("Sched-Batch".into(), "b1".into()), ("Sched-Member".into(), member)],
         };
         self.done.push(format!("{request:?}"));
         let simulated = self.sim.land(&request);

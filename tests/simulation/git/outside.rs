@@ -76,8 +76,10 @@ impl Pair {
     pub fn agent_commits(&mut self, n: usize) {
         let (path, changes) = (self.path(n), self.changes());
         let forged = self.random.one_in(4);
-        let trailers = if forged { "\n\nSched-Batch: b1\nSched-Member: 9" } else { "" };
-        let subject = format!("Change {}{trailers}", self.written);
+        let mut subject = format!("Change {}", self.written);
+        if forged {
+            subject += &format!("\n\nSched-Batch: b1\nSched-Member: 9-{}", self.written);
+        }
         let wrecked = self.is_wrecked(&path);
         if !self.is_there(&path) || wrecked || self.real.admin(&path).is_none() {
             return;

@@ -71,7 +71,9 @@ fn loose_commits_of_a_tree_that_its_agent_deleted_are_rescued_before_it_is_made_
     let f = Fixture::new();
     for request in [f.member(&f.at("main"), false), f.check(&f.at("main"))] {
         f.git.make_tree(&request).unwrap();
-        let (Tree::Member { path, .. } | Tree::Check { path, .. }) = &request.tree else { panic!() };
+        let (Tree::Member { path, .. } | Tree::Check { path, .. }) = &request.tree else {
+            panic!()
+        };
         f.run_in(path.as_ref(), ["checkout", "--quiet", "--detach"]);
         f.run_in(path.as_ref(), ["commit", "--quiet", "--allow-empty", "-m", path]);
         let loose = f.run_in(path.as_ref(), ["rev-parse", "HEAD"]);
