@@ -73,6 +73,9 @@ fn idle_ticks() {
         let begun = Instant::now();
         timed(&mut tick());
         println!("  (first tick over {entries} entries: {:.2?})", begun.elapsed());
+        let mut audit = Command::new(env!("CARGO_BIN_EXE_sched"));
+        let took = timed(audit.arg("audit").arg("--state-dir").arg(&state));
+        println!("  (audit of {entries} entries: {took:.2?})");
         let (mut ticks, mut empties) = (Vec::new(), Vec::new());
         for _ in 0..60 {
             ticks.push(timed(&mut tick()));

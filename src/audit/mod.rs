@@ -2,5 +2,6 @@
 //! keep its promises? Shares no logic with `apply` and `rules`.
 
 pub mod invariants;
+pub mod read;
 pub mod schema;
 pub mod verify;

@@ -327,6 +327,28 @@ pub enum Command {
     /// Verify, replay or repair the journal
     #[command(subcommand, after_help = "Example:\n  sched journal verify")]
     Journal(JournalCommand),
+    /// Did the scheduler keep its promises? Checks the whole journal, and changes nothing
+    ///
+    /// The rules, by their numbers in the design:
+    ///   1  no dispatch is started twice; no unit has two live agent dispatches
+    ///   2  a slot is held by one unit at a time, and never more than `max_slots` are held
+    ///   3  each started dispatch ends exactly once, or is live still
+    ///   4  a resolved member is not dispatched again; each member has exactly one outcome
+    ///   5  an eviction's line holds its slot's release and its batch's next move
+    ///   6  a kill comes at least `kill_escalation` after its stop request
+    ///  11  a threshold dissolve only above its threshold, never over landed members
+    ///  12  dependencies are satisfied before dispatch
+    ///  13  times never decrease; every decision names its evidence
+    ///
+    /// Rules 7 to 10 and 14 concern leases, lifecycles, builds, resources and runs, which do not
+    /// exist yet.
+    ///
+    /// Exit code 1 when there is any finding; a damaged journal is audited up to its damage.
+    #[command(verbatim_doc_comment, after_help = "Example:\n  sched audit --json")]
+    Audit {
+        /// Journal files (default: the one in the state directory)
+        files: Vec<PathBuf>,
+    },
     /// Look for what may go wrong here, each with its cure
     #[command(after_help = "Example:\n  sched doctor")]
     Doctor,

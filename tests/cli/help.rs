@@ -24,6 +24,7 @@ const COMMANDS: &[&[&str]] = &[
     &["journal", "verify"],
     &["journal", "replay"],
     &["journal", "repair"],
+    &["audit"],
     &["doctor"],
     &["completions"],
     &["man"],
@@ -39,6 +40,7 @@ fn the_help_of_each_command_has_an_example() {
         assert!(said.stdout.contains("\n  sched") || said.stdout.contains("&& sched"), "{words:?}");
     }
     snapshot("help", &environment.sched(&["--help"]));
+    snapshot("help_audit", &environment.sched(&["audit", "--help"]));
     snapshot("help_enqueue", &environment.sched(&["enqueue", "--help"]));
 }
 

@@ -1,6 +1,7 @@
 //! The command line as people and programs see it: one snapshot of standard output, standard
 //! error and exit code for each case. Update with `INSTA_UPDATE=always`.
 
+mod audit;
 mod batch;
 mod configuration;
 mod demo;

@@ -213,8 +213,8 @@ impl Bench {
         }
     }
 
-    /// What holds after every recovery: no dispatch ran twice, the journal is sound, and the
-    /// operator's checkout shows no change.
+    /// What holds after every recovery: no dispatch ran twice, the journal is sound, every promise
+    /// was kept, and the operator's checkout shows no change.
     pub fn check(&self, what: &str) {
         let mut runs = self.runs();
         let all = runs.len();
@@ -222,6 +222,8 @@ impl Bench {
         runs.dedup();
         assert_eq!(all, runs.len(), "{what}: a dispatch ran twice: {:?}", self.runs());
         self.ok(&["journal", "verify"]);
+        let audit = self.with(&[], &["audit"]);
+        assert!(audit.status.success(), "{what}: {}", String::from_utf8_lossy(&audit.stdout));
         let untidy = self.git(&["status", "--porcelain"]);
         assert_eq!(untidy, "", "{what}: the checkout was left with changes");
     }

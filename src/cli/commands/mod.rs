@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod audit;
 mod demo;
 mod doctor;
 mod enqueue;
@@ -60,6 +61,7 @@ pub fn run(cli: Cli) -> Result<u8, CliError> {
         Command::Journal(JournalCommand::Repair { from_seq, yes }) => {
             journal::repair(&context, from_seq, yes)
         }
+        Command::Audit { files } => audit::run(&context, &files),
         Command::Doctor => doctor::run(&context),
         Command::Completions { shell } => {
             let mut text = Vec::new();
