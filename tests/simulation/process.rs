@@ -182,6 +182,9 @@ impl Us {
 
     /// Ends this process here and now.
     pub fn die(&self) -> ! {
+        if let Some(proc) = self.world().procs.get_mut(&self.pid) {
+            proc.killed = true;
+        }
         resume_unwind(Box::new(Killed))
     }
 
