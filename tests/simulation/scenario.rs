@@ -2,6 +2,7 @@
 
 use crate::agents::Act;
 use crate::tape::Tape;
+use sched::domain::config::Config;
 use sched::domain::event::Role;
 use std::collections::BTreeMap;
 
@@ -174,14 +175,12 @@ fn drawn_config(tape: &mut Tape) -> String {
     let ship = if tape.happens(1_500) { "none" } else { "merge" };
     let gates = 1 + tape.rare(3_000, 1);
     let fraction = if tape.happens(3_000) { 0.9 } else { 0.34 };
-    let strategy = if tape.happens(4_000) { "partial" } else { "full" };
     let mut text = format!(
         "[scheduler]\nmax_slots = {slots}\nmax_tasks = {tasks}\nkill_escalation = \"10s\"\n\
          spawn_grace = \"20s\"\nlanding = \"{landing}\"\noutput_limit = \"1MiB\"\n\
          worktree_root = \"/trees\"\n\
          [agent]\ncommand = [\"agent\"]\ntimeout = \"2m\"\nhanded_back_codes = [20]\n\
-         [ship]\nmode = \"{ship}\"\n[dissolve]\nfraction = {fraction}\nmin_evictions = 1\n\
-         strategy = \"{strategy}\"\n"
+         [ship]\nmode = \"{ship}\"\n[dissolve]\nfraction = {fraction}\nmin_evictions = 1\n"
     );
     for gate in 0..gates {
         text += &format!("[[gate]]\nid = \"gate{gate}\"\ncommand = [\"gate\"]\ntimeout = \"1m\"\n");
@@ -189,5 +188,6 @@ fn drawn_config(tape: &mut Tape) -> String {
     if suite {
         text += "[suite]\ncommand = [\"suite\"]\ntimeout = \"1m\"\n";
     }
+    Config::parse(&text).expect("a configuration that the program takes");
     text
 }
