@@ -177,6 +177,9 @@ impl Pair {
         let any = self.random.one_in(10);
         let old = if any { self.any() } else { self.tip_or_base(BASE) };
         let new = self.tip_or_base(INTEGRATION);
+        if self.random.one_in(2) {
+            self.ships_half(&old, &new);
+        }
         let request = ShipRequest { base: BASE.into(), old, new };
         self.done.push(format!("{request:?}"));
         let simulated = self.sim.ship(&request);
@@ -257,6 +260,10 @@ impl Pair {
         let simulated = self.sim.delete_reference(&name, &commit);
         let real = self.real.git.delete_reference(&name, &self.real_of(&commit));
         self.same_kind(simulated, real);
+        // what only that ref had was given up on purpose
+        for path in (0..4).map(|n| self.path(n)) {
+            self.repo().forgive(&path);
+        }
     }
 
     fn questions(&mut self) {

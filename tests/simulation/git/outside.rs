@@ -2,7 +2,8 @@
 
 use super::pair::{INTEGRATION, Pair};
 use super::real::write;
-use super::repo::{BASE, INDEX};
+use super::repo::{BASE, INDEX, PROGRAM};
+use sched::domain::ids::CommitId;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,8 +51,12 @@ impl Pair {
         all
     }
 
+    /// Whether somebody can work there: never in a tree that was not finished.
     fn is_there(&self, path: &str) -> bool {
-        self.repo().files_in(path).is_some()
+        let repo = self.repo();
+        let registration = repo.trees.get(path).and_then(|tree| tree.registration.as_ref());
+        let begun = registration.is_some_and(|registration| registration.initializing);
+        !begun && repo.files_in(path).is_some()
     }
 
     /// Git in a tree, as the model allows it: with a `.git` that leads to a registration.
@@ -107,8 +112,8 @@ impl Pair {
         self.done.push(format!("edit_in {path} {name} {content}"));
         if self.is_there(&path) {
             write(&Path::new(&path).join(&name), &content);
+            self.repo().edit_in(&path, &name, &content);
         }
-        self.repo().edit_in(&path, &name, &content);
     }
 
     fn agent_detaches(&mut self, n: usize) {
@@ -205,20 +210,61 @@ impl Pair {
         self.repo().dirty_base(&name, &content);
     }
 
+    /// What a ship that died, or an operator who knows what comes, leaves of a new commit.
+    pub fn ships_half(&mut self, old: &CommitId, new: &CommitId) {
+        let repo = self.repo().clone();
+        let busy = !repo.locks.is_empty() || repo.base.is_none();
+        let (before, after) = (repo.files_of(old), repo.files_of(new));
+        let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
+        paths.retain(|path| !busy && before.get(*path) != after.get(*path));
+        for path in paths {
+            let (file, index) = (self.random.one_in(2), self.random.one_in(3));
+            self.done.push(format!("half {path}: file {file}, index {index}"));
+            let content = after.get(path);
+            if file {
+                self.put(&repo.main, &[(path.clone(), content.cloned())]);
+            }
+            if index {
+                let blob = format!("{}:{path}", self.real_of(new));
+                let id = self.operator(&["rev-parse", &blob]).unwrap_or_default();
+                let program = content.is_some_and(|content| content.starts_with(PROGRAM));
+                let entry = format!("{},{id},{path}", if program { "100755" } else { "100644" });
+                let update = match content {
+                    Some(_) => ["update-index", "--add", "--cacheinfo", entry.as_str()],
+                    None => ["update-index", "--force-remove", "--", path],
+                };
+                self.operator(&update).unwrap();
+            }
+            let mut repo = self.repo();
+            let base = repo.base.as_mut().unwrap();
+            base.dirtied.insert(path.clone());
+            for (files, wanted) in [(&mut base.files, file), (&mut base.index, index)] {
+                match content.filter(|_| wanted) {
+                    Some(content) => drop(files.insert(path.clone(), content.clone())),
+                    None if wanted => drop(files.remove(path)),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn operator(&self, args: &[&str]) -> Result<String, String> {
+        self.real.run(&self.real.repo, "Operator", 0, args)
+    }
+
     fn base_is_cleaned(&mut self) {
         let locked = !self.repo().locks.is_empty();
         if locked || self.repo().base.is_none() {
             return;
         }
-        let repo = self.real.repo.clone();
         if self.random.one_in(4) {
             self.done.push("leave_base".into());
-            self.real.run(&repo, "Operator", 0, &["checkout", "-q", "--detach"]).unwrap();
+            self.operator(&["checkout", "-q", "--detach"]).unwrap();
             self.repo().leave_base();
         }
         self.done.push("clean_base".into());
-        self.real.run(&repo, "Operator", 0, &["reset", "-q", "--hard"]).unwrap();
-        self.real.run(&repo, "Operator", 0, &["clean", "-fdq"]).unwrap();
+        self.operator(&["reset", "-q", "--hard"]).unwrap();
+        self.operator(&["clean", "-fdq"]).unwrap();
         self.repo().clean_base();
     }
 
@@ -251,7 +297,7 @@ impl Pair {
     fn harm(&mut self, n: usize) {
         let path = self.path(n);
         let admin = self.real.admin(&path);
-        match self.random.below(5) {
+        match self.random.below(6) {
             0 if self.is_there(&path) => {
                 self.done.push(format!("vanish {path}"));
                 fs::remove_dir_all(&path).unwrap();
@@ -268,6 +314,15 @@ impl Pair {
                 self.done.push(format!("wreck {path}"));
                 fs::write(admin.join("HEAD"), "garbage\n").unwrap();
                 self.repo().wreck(&path);
+            }
+            4 => {
+                let Some(admin) = admin else { return };
+                self.done.push(format!("half made {path}"));
+                write(&admin.join("locked"), "initializing");
+                let mut repo = self.repo();
+                let tree = repo.trees.get_mut(&path).unwrap();
+                tree.registration.as_mut().unwrap().initializing = true;
+                repo.written.retain(|written| written.tree != path);
             }
             3 if !self.repo().trees.contains_key(&path) => {
                 self.done.push(format!("squat {path}"));

@@ -344,6 +344,12 @@ impl Repo {
 
     fn fill_tree(&mut self, path: &str) -> Result<(), GitError> {
         let head = self.registration(path)?.head.clone();
+        if let Head::Branch(branch) = &head
+            && let Err(error) = self.unlocked(&branch_ref(branch))
+        {
+            self.trees.remove(path); // git resets the new tree, and takes it back where it cannot
+            return Err(error);
+        }
         let target = self.files_at(&head)?;
         self.check_out(path, &target)
     }
