@@ -82,7 +82,7 @@ impl Weather {
             die: one_of(&[0, 5, 20, 60]),
             tear: one_of(&[0, 50, 300]),
             start: one_of(&[0, 300, 1_500]),
-            disturbed: one_of(&[20, 60, 200, 500]),
+            disturbed: one_of(&[20, 100, 400, 1_500]),
             ..Self::default()
         };
         if !gentle {
