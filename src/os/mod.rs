@@ -5,7 +5,7 @@ pub mod child;
 mod clock;
 pub mod git;
 mod job;
-mod junit;
+pub mod junit;
 mod process;
 mod runs;
 
