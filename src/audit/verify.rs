@@ -239,7 +239,7 @@ impl Walk {
     /// Whether all that follows is a write that never finished, by the rule of the reader.
     fn is_torn(&mut self, file: &File, line: &[u8], offset: u64) -> io::Result<bool> {
         let whole = line::verified_hash(line);
-        if whole.is_ok() || matches!(whole, Err(Defect::Newer(_))) || is_marker(line) {
+        if whole.is_ok() || matches!(whole, Err(Defect::Newer(_))) {
             return Ok(false);
         }
         let Some(bytes) = scan::torn(file, offset)? else { return Ok(false) };

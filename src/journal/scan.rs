@@ -167,9 +167,7 @@ pub fn scan<E>(
                     return Ok(End { position, rest: Rest::NoNewline });
                 }
             }
-            Err(Defect::Wrong { expected, found })
-                if !ended && line::verified_hash(&line).is_ok() =>
-            {
+            Err(Defect::Wrong { expected, found }) if line::verified_hash(&line).is_ok() => {
                 // whole, so its writer did finish: it does not belong here
                 return Ok(End { position, rest: Rest::Corrupt { expected, found } });
             }

@@ -138,6 +138,23 @@ fn a_whole_line_without_newline_that_does_not_belong_there_is_no_torn_write() {
 }
 
 #[test]
+fn a_whole_line_that_is_no_entry_is_no_torn_write_whatever_follows_it() {
+    let bench = Bench::of(6);
+    let whole = bench.bytes();
+    let unknown = hashed(r#"{"v":1,"seq":7,"events":[{"type":"unheard-of"}]"#);
+    let foreign = lines(&whole)[3].clone();
+    for line in [unknown, foreign] {
+        for after in [&b""[..], b"{\"v\":1,\"se", &[0; 2048]] {
+            bench.write(&[&whole, &line[..], after].concat());
+            let error = bench.refused();
+            let at = whole.len() as u64;
+            assert!(matches!(error, JournalError::Corrupt { offset, .. } if offset == at));
+            assert!(!bench.verify().ok(), "{:?}", bench.verify().damage);
+        }
+    }
+}
+
+#[test]
 fn entries_in_doubt_are_acknowledged_also_when_there_is_no_event() {
     let bench = Bench::of(6);
     let (whole, six) = (bench.bytes(), bench.head_at(6));
