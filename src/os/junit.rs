@@ -129,7 +129,9 @@ impl Found {
 
     fn name(&mut self, case: &str) {
         let name = match self.open.last() {
-            Some(Open::Suite(suite)) if !suite.is_empty() => plain(&format!("{suite}::{case}"), NAME),
+            Some(Open::Suite(suite)) if !suite.is_empty() => {
+                plain(&format!("{suite}::{case}"), NAME)
+            }
             _ => plain(case, NAME),
         };
         let bytes = serde_json::to_string(&name).map_or(NAME, |json| json.len() + 1);
