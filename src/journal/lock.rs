@@ -6,6 +6,7 @@ use super::error::JournalError;
 use super::files::Held;
 use super::open::{ordinary, unopened};
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ impl FileLock {
                 continue; // somebody replaced the file: the path means another one now
             }
             if begun.elapsed() >= wait {
-                let holder = Self::holder(path).unwrap_or_else(|| "another process".into());
+                let holder = Self::held_by(path).unwrap_or_else(|| "another process".into());
                 return Err(JournalError::Locked { path: path.to_owned(), holder });
             }
             std::thread::sleep(AGAIN);
@@ -55,11 +56,26 @@ impl FileLock {
 
     /// What a lock file says of its holder, whether it is held or not.
     pub fn holder(path: &Path) -> Option<String> {
+        said(&disk::open(path, false).ok()?)
+    }
+
+    /// Who holds a lock: what its file says, unless the kernel knows of somebody else, who took
+    /// it without a word. A child of who took it may hold it too, under that one's name.
+    pub fn held_by(path: &Path) -> Option<String> {
         let file = disk::open(path, false).ok()?;
-        let bytes = disk::read_range(&file, 0, SIGNATURE).ok()?;
-        let text = String::from_utf8_lossy(&bytes);
-        let line = text.lines().next()?.trim();
-        (!line.is_empty()).then(|| line.to_owned())
+        let said = said(&file);
+        let Some(pid) = locked_by(&file) else { return said };
+        let named = format!("(pid {pid}");
+        let is_named = |text: &String| {
+            let after = text.split_once(&named).map(|(_, after)| after);
+            after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        said.filter(is_named).or_else(|| {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            let name: String = name.chars().filter(|c| !c.is_control()).collect();
+            let name = if name.is_empty() { "another process" } else { &name };
+            Some(format!("{name} (pid {pid})"))
+        })
     }
 
     fn sign(&self, holder: &str) {
@@ -78,12 +94,36 @@ impl FileLock {
     }
 }
 
+fn said(file: &File) -> Option<String> {
+    let bytes = disk::read_range(file, 0, SIGNATURE).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+/// The process that took the lock on a file, by `/proc/locks` (proc(5)); a process of another
+/// namespace has no number here.
+fn locked_by(file: &File) -> Option<u32> {
+    let meta = file.metadata().ok()?;
+    let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
+    let locked = format!("{major:02x}:{minor:02x}:{}", meta.ino());
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, "FLOCK", _, "WRITE", pid, place, ..] = words[..] else { return None };
+        (place == locked).then(|| pid.parse().ok().filter(|pid| *pid != 0))?
+    })
+}
+
 /// Whether it was obtained; that it is held by somebody else is no error.
-fn try_lock(file: &File) -> std::io::Result<bool> {
-    match fs4::FileExt::try_lock(file) {
-        Ok(()) => Ok(true),
-        Err(fs4::TryLockError::WouldBlock) => Ok(false),
-        Err(fs4::TryLockError::Error(error)) => Err(error),
+fn try_lock(file: &File) -> io::Result<bool> {
+    loop {
+        return match fs4::FileExt::try_lock(file) {
+            Ok(()) => Ok(true),
+            Err(fs4::TryLockError::WouldBlock) => Ok(false),
+            Err(fs4::TryLockError::Error(e)) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(fs4::TryLockError::Error(error)) => Err(error),
+        };
     }
 }
 

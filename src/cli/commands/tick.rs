@@ -88,7 +88,7 @@ fn busy(context: &Context, session: &Session<'_>) -> Result<u8, CliError> {
         }
         return Ok(0);
     }
-    let holder = FileLock::holder(&dir.join(TICK_LOCK)).unwrap_or_else(|| "another tick".into());
+    let holder = FileLock::held_by(&dir.join(TICK_LOCK)).unwrap_or_else(|| "another tick".into());
     Err(CliError::new(6, format!("{holder} holds the tick lock and has written nothing since"))
         .detail(format!("it has been silent for {} s", silent.as_secs()))
         .remedy("see what it does, end that process, then:  sched tick"))

@@ -192,7 +192,8 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&name)?;
     file.write_all(bytes)?;
-    std::fs::rename(&name, path)
+    rustix::io::retry_on_intr(|| rustix::fs::rename(&name, path))?;
+    Ok(())
 }
 
 impl Job for SystemJob {

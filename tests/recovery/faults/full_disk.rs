@@ -1,6 +1,6 @@
 //! A state directory on a disk that is full to its last byte, and then has room again.
 
-use super::{Written, assert_not_appended, length, mount, with_mounts};
+use super::{Written, assert_not_appended, ended, length, mount, with_mounts};
 use crate::bench::{Bench, GATE, WORKS};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -85,7 +85,7 @@ fn on_a_full_disk_a_stop_is_committed_and_paid_and_so_is_the_end() {
         });
         make_room(&bench);
         bench.settle(&[]);
-        bench.check("stopped on a full disk");
+        ended(&bench, "stopped on a full disk");
         assert_eq!(bench.outcome().issues[0].1, "stopped");
     });
 }
@@ -134,7 +134,7 @@ fn an_agent_whose_output_finds_no_room_is_judged_by_its_exit_and_the_batch_goes_
         assert_eq!(bench.events("dispatch-started").len(), 1);
         make_room(&bench);
         bench.settle(&[]);
-        bench.check("full for a while");
+        ended(&bench, "full for a while");
         assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
         assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
     });
@@ -192,7 +192,7 @@ fn when_nothing_fits_ticks_and_supervisors_start_nothing_and_with_room_all_goes_
         before.assert_still(&bench, "on a full disk");
         make_room(&bench);
         bench.settle(&[]);
-        bench.check("room again");
+        ended(&bench, "room again");
         assert_eq!(bench.outcome().agents, ["agent 1", "agent 2"]);
         let base = bench.outcome().base;
         let mut base: Vec<&str> = base.lines().collect();

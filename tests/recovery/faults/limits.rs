@@ -1,7 +1,7 @@
 //! A file that may not grow (`RLIMIT_FSIZE`): the kernel itself makes the short write, at any
 //! byte of a line, and sends a signal that would end a program which does not expect it.
 
-use super::{Written, assert_not_appended, behind, length};
+use super::{Written, assert_not_appended, behind, ended, length};
 use crate::bench::{Bench, GATE, WORKS, signal};
 use std::fs;
 use std::process::{Command, Output};
@@ -60,7 +60,7 @@ fn a_tick_that_cannot_append_starts_nothing_and_the_next_one_goes_on() {
         assert_eq!(bench.git(&["branch", "--list", "sched/*"]), "", "an effect was started");
     }
     bench.settle(&[]);
-    bench.check("after limits");
+    ended(&bench, "after limits");
     assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
     assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
 }
@@ -97,7 +97,7 @@ fn limit(process: i32, bytes: &str) {
 }
 
 fn went_on(bench: &Bench, what: &str) {
-    bench.check(what);
+    ended(bench, what);
     assert_eq!(bench.outcome().agents, ["agent 1", "agent 2"], "{what}");
     assert_eq!(bench.outcome().base, "2 (#2)\n1 (#1)\nfirst\n", "{what}");
 }

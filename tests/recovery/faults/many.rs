@@ -1,10 +1,11 @@
 //! Many at once; a holder of the lock that does not go on; an environment with nothing in it.
 
 use super::syscalls::can_inject;
-use super::{Written, behind};
+use super::{Written, behind, ended};
 use crate::bench::{Bench, GATE, WORKS, signal};
 use std::fs;
-use std::process::{Child, Output, Stdio};
+use std::io::Read;
+use std::process::{Child, Command, Output, Stdio};
 
 const STOP_AT_SYNC: &str = "inject=fdatasync:signal=STOP:when=1";
 const CONT: i32 = 18;
@@ -29,7 +30,7 @@ fn of_twenty_ticks_at_once_each_ends_well_and_nothing_is_done_twice() {
             assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
         }
     }
-    bench.check("twenty ticks");
+    ended(&bench, "twenty ticks");
     let mut agents = bench.outcome().agents;
     agents.sort();
     assert_eq!(agents, ["agent 1", "agent bad", "agent good"]);
@@ -81,10 +82,51 @@ fn whoever_meets_a_stopped_holder_of_the_lock_gives_up_naming_it_and_all_goes_on
     assert!(enqueue.wait().unwrap().success());
     bench.ok(&["enqueue", "--issues", "3"]);
     bench.settle(&[]);
-    bench.check("it went on");
+    ended(&bench, "it went on");
     let mut agents = bench.outcome().agents;
     agents.sort();
     assert_eq!(agents, ["agent 1", "agent 2", "agent 3"]);
+}
+
+/// Somebody who has never heard of us: `flock` writes no name into the file.
+#[test]
+fn a_lock_that_a_stranger_holds_is_not_blamed_on_who_had_it_last() {
+    let bench = Bench::new(WORKS, GATE);
+    bench.ok(&["enqueue", "--issues", "1"]);
+    let mut stranger = Command::new("flock");
+    stranger.arg(bench.state("lock")).args(["sh", "-c", "echo held; read line; exit 0"]);
+    let mut stranger = stranger.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    stranger.stdout.as_mut().unwrap().read_exact(&mut [0; 5]).unwrap();
+    let output = bench.with(&[("SCHED_TEST_LOCK_WAIT_MS", "50")], &["enqueue", "--issues", "2"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    let holder = format!("/lock` is held by flock (pid {})\n", stranger.id());
+    assert!(said.contains(&holder), "{said}");
+    drop(stranger.stdin.take());
+    assert!(stranger.wait().unwrap().success());
+    bench.ok(&["enqueue", "--issues", "2"]);
+    bench.settle(&[]);
+    ended(&bench, "the stranger has left");
+}
+
+/// Nobody has a home: not the scheduler, not git, not the agent.
+#[test]
+fn every_command_works_without_a_home() {
+    let bench = Bench::with_settings(WORKS, GATE, "", |_| {});
+    let run = |arguments: &[&str]| {
+        let output = bench.command(arguments).env_remove("HOME").output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    };
+    run(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
+    run(&["run", "--until-idle"]);
+    for arguments in
+        [&["status"][..], &["log"], &["why", "batch:b1/bad"], &["journal", "verify"], &["tick"]]
+    {
+        run(arguments);
+    }
+    ended(&bench, "no home");
+    assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
+    assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
 }
 
 #[test]
@@ -102,7 +144,7 @@ fn ticks_of_cron_alone_bring_a_batch_to_its_end() {
         tick();
         bench.is_quiet()
     });
-    bench.check("cron");
+    ended(&bench, "cron");
     assert_eq!(bench.outcome().agents, ["agent good", "agent bad"]);
     assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
 }

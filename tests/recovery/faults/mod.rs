@@ -1,6 +1,7 @@
 //! What the system can do to a program that writes: limits, full and failing disks, read-only
 //! places, locks whose holder is stopped, many at once, environments with nothing in them.
 
+mod calls;
 mod full_disk;
 mod limits;
 mod many;
@@ -28,6 +29,12 @@ impl Written {
         assert_eq!((journal.len(), runs), (self.0.len(), self.2), "{what}");
         assert!(journal == self.0 && head == self.1, "{what}: other bytes");
     }
+}
+
+/// What holds after every fault: all that holds after a recovery, and nothing is left running.
+fn ended(bench: &Bench, what: &str) {
+    bench.until("nothing runs", || bench.processes("").is_empty());
+    bench.check(what);
 }
 
 fn length(bench: &Bench) -> u64 {

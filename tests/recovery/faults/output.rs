@@ -1,5 +1,6 @@
 //! A gate that prints without end.
 
+use super::ended;
 use crate::bench::{Bench, WORKS};
 
 const LIMIT: u64 = 1 << 20;
@@ -25,7 +26,7 @@ fn a_gate_that_prints_too_much_is_stopped_and_inconclusive_and_blames_nobody() {
     std::fs::write(bench.beside("mended"), "").unwrap();
     bench.ok(&["resume", "--batch", "b1"]);
     bench.settle(&[]);
-    bench.check("resumed");
+    ended(&bench, "resumed");
     assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
     assert_eq!(bench.outcome().agents, ["agent good"]);
 }

@@ -1,6 +1,6 @@
 //! A state directory that may only be read.
 
-use super::{Written, mount, with_mounts};
+use super::{Written, ended, mount, with_mounts};
 use crate::bench::{Bench, GATE, WORKS};
 use std::process::Stdio;
 
@@ -54,7 +54,7 @@ fn on_a_read_only_place_reading_works_and_writing_says_exactly_why_not() {
         assert!(doctor.contains("Read-only file system"), "{doctor}");
         mount(&["-o", "remount,bind,rw", dir]);
         bench.settle(&[]);
-        bench.check("writable again");
+        ended(&bench, "writable again");
         assert_eq!(bench.outcome().agents, ["agent good", "agent bad", "agent 7"]);
     });
 }

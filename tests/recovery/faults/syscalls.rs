@@ -1,18 +1,19 @@
 //! Calls that fail: `strace` makes them do so, at the n-th time that a process makes them.
 
-use super::{Written, assert_not_appended, behind, length};
+use super::namespaces::cannot_run;
+use super::{Written, assert_not_appended, behind, ended, length};
 use crate::bench::{Bench, GATE, WORKS};
 use std::fs;
 use std::process::{Command, Output};
 
 const EIO: &str = "Input/output error (os error 5)";
 
-/// Whether calls can be made to fail here; says so when not.
+/// Whether calls can be made to fail here; else a test that needs that cannot run.
 pub fn can_inject() -> bool {
     let tried = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
     let can = tried.as_ref().is_ok_and(|output| output.status.success());
     if !can {
-        println!("SKIPPED: `strace` is not installed, or not allowed here: {tried:?}");
+        cannot_run(&format!("`strace` is not installed, or not allowed: {tried:?}"));
     }
     can
 }
@@ -73,7 +74,7 @@ fn a_call_that_a_signal_interrupts_is_made_again() {
         return;
     }
     let bench = ready();
-    for (n, call) in ["pwrite64", "fdatasync"].iter().enumerate() {
+    for (n, call) in ["pwrite64", "fdatasync", "flock"].iter().enumerate() {
         let fault = format!("{call}:error=EINTR:when=1+2");
         let issue = format!("1{n}");
         let enqueue = ["enqueue", "--issues", &issue];
@@ -81,7 +82,7 @@ fn a_call_that_a_signal_interrupts_is_made_again() {
         assert!(output.status.success(), "{fault}: {output:?}");
         bench.ok(&["journal", "verify"]);
     }
-    assert_eq!(bench.events("issue-enqueued").len(), 3);
+    assert_eq!(bench.events("issue-enqueued").len(), 4);
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn a_failed_sync_ends_the_command_and_the_next_one_reads_what_is_there() {
     assert_eq!(bench.with(&[], &enqueue).status.code(), Some(3));
     assert_ne!(fs::read(bench.state("head")).unwrap(), before.1);
     bench.settle(&[]);
-    bench.check("a sync that failed");
+    ended(&bench, "a sync that failed");
     let mut agents = bench.outcome().agents;
     agents.sort();
     assert_eq!(agents, ["agent 1", "agent 2"]);
@@ -139,7 +140,7 @@ fn a_tick_whose_sync_fails_pays_nothing_of_that_line_and_the_next_one_goes_on() 
             assert_eq!(bench.git(&["branch", "--list", "sched/*"]), "", "an effect was started");
         }
         bench.settle(&[]);
-        bench.check(&fault);
+        ended(&bench, &fault);
         assert_eq!(bench.outcome().agents, ["agent 1"], "{fault}");
         assert_eq!(bench.outcome().base, "1 (#1)\nfirst\n", "{fault}");
     }
@@ -170,7 +171,7 @@ fn a_supervisor_whose_sync_fails_leaves_the_rest_to_a_new_process() {
     });
     fs::write(bench.beside("go"), "").unwrap();
     if refused {
-        println!("SKIPPED: `strace` may not attach to a process here");
+        cannot_run("`strace` may not attach to a process");
         return bench.settle(&[]);
     }
     // nobody ticks but those who come after it
@@ -179,7 +180,7 @@ fn a_supervisor_whose_sync_fails_leaves_the_rest_to_a_new_process() {
     let calls = fs::read_to_string(calls).unwrap();
     let after = calls.split("(INJECTED)\n").nth(1).expect("nothing failed");
     assert!(after.starts_with("execve("), "it went on after its sync had failed:\n{calls}");
-    bench.check("a supervisor's sync");
+    ended(&bench, "a supervisor's sync");
     assert_eq!(bench.outcome().agents, ["agent 1"]);
     assert_eq!(bench.outcome().base, "1 (#1)\nfirst\n");
 }
