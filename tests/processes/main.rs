@@ -11,4 +11,5 @@ mod namespaces;
 mod numbers;
 mod place;
 mod stops;
+mod storms;
 mod supervisors;

@@ -2,7 +2,7 @@
 //! chosen.
 
 use crate::namespaces::in_namespaces;
-use crate::place::{Place, lives, signal, wait_for};
+use crate::place::{Place, lives, signal, stat, wait_for};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::fs;
 use std::process::{Child, Command};
@@ -104,5 +104,23 @@ fn a_supervisor_whose_number_was_taken_over_is_gone_and_its_command_is_watched_a
         end(pid);
         place.tick();
         place.event("dispatch-lost", 1);
+    });
+}
+
+#[test]
+fn a_command_that_is_a_zombie_has_ended_although_it_answers_to_its_number() {
+    let test = "a_command_that_is_a_zombie_has_ended_although_it_answers_to_its_number";
+    alone(test, || {
+        let place = Place::new(COMMAND);
+        place.tick();
+        let pid = place.pid("pid");
+        let started = place.event("dispatch-started", 1);
+        end(u32::try_from(started["supervisor"]["pid"].as_u64().unwrap()).unwrap());
+        signal(pid, Signal::KILL); // nobody but us is left to reap it
+        let is_zombie = || stat(pid).is_some_and(|fields| fields[0] == "Z");
+        wait_for("it is a zombie", is_zombie);
+        place.tick();
+        assert_eq!(place.event("dispatch-lost", 1)["dispatch"], started["dispatch"]);
+        assert!(is_zombie());
     });
 }

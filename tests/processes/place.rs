@@ -108,6 +108,25 @@ impl Place {
     }
 }
 
+impl Place {
+    /// What the agent started, by its environment, and still lives.
+    pub fn left(&self) -> Vec<String> {
+        let mark = format!("PLACE={}", self.path("").display());
+        let mut left = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+            let read = |name: &str| {
+                let bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+                String::from_utf8_lossy(&bytes).replace('\0', " ")
+            };
+            if read("environ").contains(&mark) && lives(pid) {
+                left.push(format!("{pid}: {}", read("cmdline")));
+            }
+        }
+        left
+    }
+}
+
 impl Drop for Place {
     /// Whatever a failed test left running is known by this place's path.
     fn drop(&mut self) {
