@@ -1,12 +1,10 @@
 //! Reads a journal for [`super::invariants`]: everything up to where it cannot be read.
 
 use super::invariants::{Audit, Finding};
-use crate::domain::event::Entry;
-use crate::domain::event::VERSION;
+use crate::domain::event::{Entry, VERSION};
 use crate::journal::scan::{self, Rest, Stopped};
 use crate::journal::{Journal, JournalError, Position, open_if_there};
 use serde_json::Value;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// What an audit found.
@@ -59,16 +57,20 @@ fn parts(paths: &[PathBuf]) -> Result<Audited, JournalError> {
     let mut reader = Reader::default();
     let mut position = Position::start();
     for path in paths {
-        let io = |action, source| JournalError::Io { action, path: path.clone(), source };
         let Some(file) = open_if_there(path)? else {
-            return Err(io("open", io::ErrorKind::NotFound.into()));
+            Journal::open_file(path)?; // which says why not
+            continue;
         };
         position.offset = 0;
         let end = scan::scan(&file, &position, |entry, _, _| {
             reader.take(entry);
             Ok::<(), std::convert::Infallible>(())
         });
-        let end = end.map_err(|Stopped::Io(source)| io("read", source))?;
+        let end = end.map_err(|Stopped::Io(source)| JournalError::Io {
+            action: "read",
+            path: path.clone(),
+            source,
+        })?;
         position = end.position;
         if let Some(damage) = damage(path, &position, end.rest) {
             return Ok(reader.end(Some(damage)));

@@ -25,7 +25,8 @@ pub const CASES: &[Case] = &[
         finds: &[(
             &[1, 2],
             "",
-            "it says that the clock was behind at 1970-01-01T00:00:00.000Z, but its time 1970-01-01T00:16:42.000Z repeats no earlier one",
+            "it says that the clock was behind at 1970-01-01T00:00:00.000Z, but its time \
+             1970-01-01T00:16:42.000Z repeats no earlier one",
         )],
     },
 ];

@@ -109,7 +109,8 @@ pub const CASES: &[Case] = &[
         finds: &[(
             &[5],
             "issue:1",
-            "dispatch d1 is lost and judged done, and no clean tree with commits of its own is shown",
+            "dispatch d1 is lost and judged done, and no clean tree with commits of its own \
+             is shown",
         )],
     },
     Case {

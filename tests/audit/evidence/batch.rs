@@ -119,7 +119,8 @@ pub const CASES: &[Case] = &[
         finds: &[(
             &[5],
             "batch:b1",
-            "batch b1 states members, evictions, threshold and landed as (2, 0, 0, 0), and they are (1, 1, 0, 0)",
+            "batch b1 states members, evictions, threshold and landed as (2, 0, 0, 0), and \
+             they are (1, 1, 0, 0)",
         )],
     },
     Case {

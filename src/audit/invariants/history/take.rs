@@ -97,10 +97,10 @@ fn dispatch(history: &mut History, entry: &Entry, event: &Event) {
                 stop.ineffective.get_or_insert(seq);
             }
         }),
-        Event::SlotReleased(e) => {
-            if history.slots.get(&e.slot).is_some_and(|held| held.unit == e.unit) {
-                history.slots.remove(&e.slot);
-            }
+        Event::SlotReleased(e)
+            if history.slots.get(&e.slot).is_some_and(|held| held.unit == e.unit) =>
+        {
+            history.slots.remove(&e.slot);
         }
         _ => {}
     }
