@@ -219,7 +219,6 @@ pub fn step(machine: &Arc<Machine>, scenario: &Scenario, pid: u32) {
         Act::Execute => {
             drop(world);
             execute(machine, scenario, pid);
-            return;
         }
         Act::IgnoreTerm => {
             command.ignores_term = true;
