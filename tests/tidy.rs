@@ -117,7 +117,9 @@ fn relative(path: &Path) -> String {
 
 fn sources() -> Vec<Source> {
     let mut files = Vec::new();
-    ["src", "tests", "benches"].iter().for_each(|dir| files_under(&root().join(dir), &mut files));
+    ["src", "tests", "benches", "fuzz"]
+        .iter()
+        .for_each(|dir| files_under(&root().join(dir), &mut files));
     let rust = files.iter().filter(|path| path.extension().is_some_and(|e| e == "rs"));
     let read = |path: &PathBuf| {
         let text = fs::read_to_string(path).unwrap();
