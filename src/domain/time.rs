@@ -2,7 +2,10 @@
 //!
 //! An entry carries two times: the wall clock (`at`) and `up`, milliseconds of CLOCK_MONOTONIC,
 //! which stands still while the machine sleeps and starts anew at each boot. Bounds between two
-//! moments of one boot compare `up`; across boots they compare the wall clock ([`Stamp::elapsed`]).
+//! moments of one boot compare `up`; across boots they compare the wall clock, and where that has
+//! gone back, the time since this boot, which is less than what has passed ([`Stamp::elapsed`]).
+//! Crash story: a machine's clock is a day ahead, it boots, the clock is set right: no back-off may
+//! last a day for it.
 
 use super::ids::{BootId, from_text};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -121,6 +124,8 @@ impl Stamp {
     pub fn elapsed(&self, now: &Now) -> Duration {
         if self.boot == now.boot {
             Duration::from_millis(now.up.saturating_sub(self.up))
+        } else if now.wall < self.at {
+            Duration::from_millis(now.up)
         } else {
             now.wall.since(self.at)
         }
@@ -155,9 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn across_boots_wall_times_are_compared_and_never_negative() {
+    fn across_boots_wall_times_are_compared_and_a_clock_that_went_back_holds_nothing_up() {
         let stamp = now(1_000_000, 5_000, "a").stamp();
         assert_eq!(stamp.elapsed(&now(1_002_000, 10, "b")), Duration::from_secs(2));
-        assert_eq!(stamp.elapsed(&now(1, 10, "b")), Duration::ZERO);
+        assert_eq!(stamp.elapsed(&now(1, 10, "b")), Duration::from_millis(10));
+        let minute = Duration::from_secs(60);
+        assert_eq!(stamp.remaining(minute, &now(1, 60_000, "b")), Duration::ZERO);
     }
 }
