@@ -15,14 +15,33 @@ impl Launcher {
     /// whether it did. Only where every process that could hold it can be looked into, and while
     /// no git works in that tree: one that waits for an editor has closed its lock and needs it.
     pub(super) fn drop_stale_lock(&self, tree: &Registration) -> bool {
-        let lock = tree.admin.join("index.lock");
-        let Ok(meta) = fs::symlink_metadata(&lock) else { return false };
-        let age = meta.modified().ok().and_then(|m| SystemTime::now().duration_since(m).ok());
-        let old = meta.is_file() && age.is_some_and(|age| age > STALE);
-        old && !is_open((meta.dev(), meta.ino()), meta.uid())
-            && !git_works_in(&tree.path)
-            && fs::remove_file(&lock).is_ok()
+        drop_stale(&tree.admin.join("index.lock"), || git_works_in(&tree.path))
     }
+
+    /// Removes a lock that is in the way of a call of ours, on the same conditions; whether it
+    /// did. Crash story: power fails between git's making `refs/heads/b.lock` and its renaming
+    /// it, and from then on nobody could ever move the branch. A git that holds a lock of a ref
+    /// may have closed it too, so no git may be at work in the repository or any of its trees.
+    pub(super) fn drop_left_lock(&self, lock: &Path) -> bool {
+        let Ok(common) = self.common_dir() else { return false };
+        let Some(Ok(directory)) = lock.parent().map(fs::canonicalize) else { return false };
+        let Ok(trees) = self.registrations() else { return false };
+        let Ok(repository) = fs::canonicalize(&self.repository) else { return false };
+        let at_work = || {
+            let trees = trees.iter().map(|tree| tree.path.as_path());
+            trees.chain([common.as_path(), &repository]).any(git_works_in)
+        };
+        directory.starts_with(&common) && drop_stale(lock, at_work)
+    }
+}
+
+fn drop_stale(lock: &Path, at_work: impl Fn() -> bool) -> bool {
+    let Ok(meta) = fs::symlink_metadata(lock) else { return false };
+    let age = meta.modified().ok().and_then(|m| SystemTime::now().duration_since(m).ok());
+    let old = meta.is_file() && age.is_some_and(|age| age > STALE);
+    old && !is_open((meta.dev(), meta.ino()), meta.uid())
+        && !at_work()
+        && fs::remove_file(lock).is_ok()
 }
 
 /// Whether some process has this file open, as far as that can be told; else yes. A process of

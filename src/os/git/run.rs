@@ -141,8 +141,19 @@ impl Call<'_> {
     }
 
     /// Runs to the end, whatever the exit code; an error only when a lock was in the way, time
-    /// ran out or git could not be started.
+    /// ran out or git could not be started. A lock that a killed git left behind is removed.
     pub(super) fn output(self) -> Result<Output, GitError> {
+        match self.once() {
+            Err(GitError::Locked { path })
+                if self.launcher.drop_left_lock(&self.resolved(&path)) =>
+            {
+                self.once()
+            }
+            done => done,
+        }
+    }
+
+    fn once(&self) -> Result<Output, GitError> {
         let command = self.arguments[0].to_string_lossy().into_owned();
         let system = |what: &str, error: std::io::Error| GitError::System {
             path: what.to_owned(),
@@ -167,6 +178,15 @@ impl Call<'_> {
             return Err(GitError::Locked { path });
         }
         Ok(Output { code, stdout, stderr, command })
+    }
+
+    /// Where git works, and what a path that it names means there.
+    fn resolved(&self, path: &str) -> PathBuf {
+        self.directory().join(path)
+    }
+
+    fn directory(&self) -> &PathBuf {
+        self.directory.as_ref().unwrap_or(&self.launcher.repository)
     }
 
     /// Runs to exit code 0 and gives what was written.
@@ -196,8 +216,7 @@ impl Call<'_> {
             ("GIT_COMMITTER_EMAIL", EMAIL),
         ]);
         command.envs(self.environment.iter().map(|(k, v)| (k, v)));
-        let directory = self.directory.as_ref().unwrap_or(&self.launcher.repository);
-        command.arg("-C").arg(directory).arg("--no-replace-objects");
+        command.arg("-C").arg(self.directory()).arg("--no-replace-objects");
         command.args(CONFIG.iter().flat_map(|setting| ["-c", setting]));
         command.args(&self.options).args(&self.arguments);
         command

@@ -5,6 +5,9 @@ use crate::domain::fact::BranchResult;
 use crate::engine::ports::Seen;
 use crate::engine::ports::git::{Git, GitError};
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 #[test]
 fn a_branch_is_there_or_verified_absent_or_unreachable() {
@@ -71,6 +74,46 @@ fn a_held_lock_file_is_told_from_a_failure() {
     assert!(
         matches!(deleted, Err(GitError::Locked { path }) if path.ends_with("packed-refs.lock"))
     );
+}
+
+#[test]
+fn a_lock_that_a_killed_git_left_goes_when_it_is_old_and_nobody_holds_it() {
+    let f = Fixture::new();
+    let main = f.at("main");
+    for (name, lock) in [("new", "refs/heads/new.lock"), ("other", "refs/heads/other.lock")] {
+        let path = f.repo().join(".git").join(lock);
+        let held = fs::File::create(&path).unwrap();
+        let make = || f.git.create_branch(name, &main);
+        assert!(matches!(make(), Err(GitError::Locked { .. })), "it is new");
+        held.set_modified(SystemTime::now() - Duration::from_secs(61)).unwrap();
+        assert!(matches!(make(), Err(GitError::Locked { .. })), "it is held open");
+        drop(held);
+        assert_eq!(make(), Ok(BranchResult::Made));
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_lock_is_not_taken_away_from_a_git_that_has_closed_it() {
+    let f = Fixture::new();
+    let main = f.at("main");
+    let mut other = Command::new("git");
+    other.args(["update-ref", "--stdin"]).current_dir(f.repo());
+    let mut other = other.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = other.stdin.take().unwrap();
+    writeln!(input, "start\ncreate refs/heads/new {main}\nprepare").unwrap();
+    let mut answers = BufReader::new(other.stdout.take().unwrap()).lines();
+    assert!(answers.by_ref().map(Result::unwrap).any(|line| line == "prepare: ok"));
+    let path = f.repo().join(".git/refs/heads/new.lock");
+    let lock = fs::File::options().append(true).open(path).unwrap();
+    lock.set_modified(SystemTime::now() - Duration::from_secs(61)).unwrap();
+    drop(lock);
+    assert!(matches!(f.git.create_branch("new", &main), Err(GitError::Locked { .. })));
+    writeln!(input, "commit").unwrap();
+    drop(input);
+    assert!(answers.map(Result::unwrap).any(|line| line == "commit: ok"));
+    assert!(other.wait().unwrap().success());
+    assert_eq!(f.at("new"), main);
 }
 
 #[test]
