@@ -8,7 +8,8 @@ use crate::domain::fact::Fact;
 use crate::domain::ids::BatchId;
 use std::time::Duration;
 
-/// How often something of git whose lock somebody holds is tried within one tick.
+/// How often something of git whose lock somebody holds, or that somebody killed, is tried within
+/// one tick.
 const TRIES: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(100);
 
@@ -54,11 +55,12 @@ impl Hands<'_> {
         }
     }
 
-    /// A lock file of git's is tried again before it is anybody's error.
+    /// A lock file of git's, and a git that was killed, is tried again before it is anybody's
+    /// error.
     fn patiently<T>(&self, mut act: impl FnMut() -> Result<T, GitError>) -> Result<T, GitError> {
         for _ in 1..TRIES {
             match act() {
-                Err(GitError::Locked { .. }) => self.clock.sleep(BETWEEN),
+                Err(GitError::Locked { .. } | GitError::Killed { .. }) => self.clock.sleep(BETWEEN),
                 done => return done,
             }
         }

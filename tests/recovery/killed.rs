@@ -1,6 +1,7 @@
 //! Agents, supervisors and ticks killed from outside; reboots; trees that agents break.
 
 use crate::bench::{Bench, GATE, WORKS, signal};
+use std::os::unix::fs::PermissionsExt;
 
 const KILL: i32 = 9;
 
@@ -68,6 +69,26 @@ fn unsaved_work_of_a_killed_agent_is_rescued_before_the_next_one_has_its_tree() 
     let unsaved = format!("{}:unsaved", rescued.lines().next().unwrap());
     assert_eq!(bench.git(&["show", &unsaved]), "precious\n");
     assert!(bench.ok(&["log"]).contains("rescue"));
+}
+
+#[test]
+fn a_git_child_that_is_killed_is_tried_again_and_nobody_is_asked() {
+    let bench = Bench::new(WORKS, GATE);
+    let git = bench.beside("bin/git");
+    std::fs::create_dir(git.parent().unwrap()).unwrap();
+    let script = "#!/bin/sh\ncase \" $* \" in *\" commit-tree \"*)\n    \
+                  mkdir \"$0.killed\" 2>/dev/null && kill -KILL $$ ;;\nesac\n\
+                  PATH=${PATH#*:}\nexec git \"$@\"\n";
+    std::fs::write(&git, script).unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", git.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let init = bench.with(&[("PATH", &path)], &["init"]);
+    assert!(init.status.success(), "{init:?}");
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
+    bench.settle(&[]);
+    bench.check("a killed git");
+    assert!(bench.beside("bin/git.killed").exists(), "nothing was killed");
+    assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
 }
 
 #[test]

@@ -227,6 +227,12 @@ pub enum GitError {
         /// The bound.
         seconds: u64,
     },
+    /// A signal ended git that nobody of ours had sent: it says nothing about the repository.
+    #[error("`git {command}` was ended by a signal")]
+    Killed {
+        /// The subcommand.
+        command: String,
+    },
     /// Git ended with an error.
     #[error("`git {command}` failed: {message}")]
     Failed {

@@ -171,6 +171,9 @@ impl Call<'_> {
             let seconds = self.bound.map_or(0, |b| b.as_secs());
             return Err(GitError::TimedOut { command, seconds });
         }
+        if code.is_none() {
+            return Err(GitError::Killed { command });
+        }
         let stdout = contents(&mut stdout).map_err(|e| system("memfd", e))?;
         let stderr = contents(&mut stderr).map_err(|e| system("memfd", e))?;
         let stderr = String::from_utf8_lossy(&stderr).into_owned();

@@ -72,3 +72,10 @@ fn a_background_process_that_keeps_the_output_open_does_not_hold_the_call_up() {
     assert_eq!(call.line().unwrap(), "done");
     assert!(start.elapsed() < Duration::from_secs(2));
 }
+
+#[test]
+fn a_git_that_somebody_killed_is_no_failure_of_the_repository() {
+    let f = Fixture::new();
+    let call = f.git.launcher.git("k").config("alias.k=!kill -KILL $PPID");
+    assert_eq!(call.output().err(), Some(GitError::Killed { command: "k".into() }));
+}
