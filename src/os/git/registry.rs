@@ -102,6 +102,13 @@ impl Launcher {
         }
         let ours = self.common_dir()?.join("worktrees");
         Ok(match points_to {
+            // power failed while git made it: neither of the two files that name each other came
+            // to the disk
+            None if is_cut_off(&place.join(".git")) => {
+                let admin = ours.join(place.file_name().unwrap_or_default());
+                let admin = if read(admin.clone()).is_none() { admin } else { place.join(".git") };
+                Standing::HalfMade(Registration { admin, path: place.to_owned(), locked: None })
+            }
             None => Standing::Foreign("a directory is there that is no working tree".into()),
             Some(admin)
                 if !admin.exists() && entry(&admin).is_ok_and(|a| a.parent() == Some(&ours)) =>
@@ -153,7 +160,16 @@ fn points_to(directory: &Path) -> Option<PathBuf> {
     if !meta.is_file() {
         return Some(dot_git);
     }
+    if is_cut_off(&dot_git) {
+        return None;
+    }
     let content = fs::read(&dot_git).ok()?;
     let target = content.strip_prefix(b"gitdir: ").map(|t| as_path(t.trim_ascii_end().to_vec()));
     Some(target.map_or(dot_git, |t| if t.is_absolute() { t } else { directory.join(t) }))
+}
+
+/// Whether a file has its name and nothing else: power failed before its content was on the disk.
+fn is_cut_off(path: &Path) -> bool {
+    let file = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+    file && fs::read(path).is_ok_and(|content| content.iter().all(|byte| *byte == 0))
 }

@@ -16,7 +16,8 @@ use super::clean::{Entry, Survey, chunks};
 use super::place::entry;
 use super::refs::{Swap, branch_ref};
 use super::registry::Registration;
-use super::run::{Launcher, Output};
+use super::run::{Call, Launcher, Output};
+use super::tree::on_disk;
 use crate::domain::fact::ShipResult;
 use crate::domain::ids::CommitId;
 use crate::engine::ports::git::{GitError, ShipRequest};
@@ -50,6 +51,10 @@ impl Launcher {
             if let Some(path) = self.switch(checkout, stage, request)? {
                 return Ok(ShipResult::Dirty(path));
             }
+            // Crash story: power fails right behind the swap, files that were not on the disk come
+            // back empty under a branch that has them, and the operator's next `commit -a`
+            // removes the batch's work.
+            on_disk(&checkout.path)?;
         }
         crate::crash::point("ship-files");
         match self.swap(&name, &request.new, Some(&request.old))? {
@@ -75,7 +80,7 @@ impl Launcher {
         self.stage(checkout, stage)?;
         // stale times in the index would look like changes; an exit code only says there are any
         let refresh = ["-q", "--really-refresh", "--ignore-submodules"];
-        self.in_tree(checkout, "update-index").args(refresh).unbounded().output()?;
+        self.indexing(checkout, "update-index").args(refresh).unbounded().output()?;
         let tried = self.two_trees(checkout, &request.old, &request.new, true)?;
         if tried.code != Some(0) {
             let path = in_the_way(&tried.stderr);
@@ -92,7 +97,7 @@ impl Launcher {
         stage: &[(Vec<u8>, Option<Entry>)],
     ) -> Result<(), GitError> {
         for chunk in chunks(stage, |(path, _)| path.len()) {
-            let mut call = self.in_tree(checkout, "update-index").args(["--add", "--replace"]);
+            let mut call = self.indexing(checkout, "update-index").args(["--add", "--replace"]);
             for (path, held) in chunk {
                 if let Some(Entry { mode, id }) = held {
                     let mut info = OsString::from(format!("{mode},{id},"));
@@ -110,6 +115,11 @@ impl Launcher {
         Ok(())
     }
 
+    /// A call that writes the operator's index, which no power cut may leave empty.
+    fn indexing(&self, checkout: &Registration, subcommand: &str) -> Call<'_> {
+        self.in_tree(checkout, subcommand).config("core.fsync=objects,reference,index")
+    }
+
     fn two_trees(
         &self,
         checkout: &Registration,
@@ -117,7 +127,7 @@ impl Launcher {
         to: &CommitId,
         only_try: bool,
     ) -> Result<Output, GitError> {
-        let call = self.in_tree(checkout, "read-tree").args(only_try.then_some("-n"));
+        let call = self.indexing(checkout, "read-tree").args(only_try.then_some("-n"));
         call.args(["-m", "-u", &from.0, &to.0]).unbounded().output()
     }
 

@@ -87,6 +87,10 @@ impl Launcher {
     ) -> Result<Ground, GitError> {
         let name = branch_ref(branch);
         let tip = self.resolve(&name)?;
+        // Crash story: an agent's exit is acknowledged, power fails, and the commits that its own
+        // git had not synced come back as empty files: acknowledged work is gone, and whatever is
+        // built on it cannot be read.
+        on_disk(&self.common_dir()?)?;
         let (commits, merged) = match &tip {
             Some(tip) => {
                 let call = self.git("rev-list").args(["--count", &tip.0, "--not", &integration.0]);
@@ -105,4 +109,14 @@ impl Launcher {
         }
         Ok(ground)
     }
+}
+
+/// Has everything in the file system that holds a directory reach the disk.
+pub(super) fn on_disk(directory: &Path) -> Result<(), GitError> {
+    let done = fs::File::open(directory)
+        .and_then(|directory| rustix::fs::syncfs(directory).map_err(Into::into));
+    done.map_err(|error| GitError::System {
+        path: directory.display().to_string(),
+        message: error.to_string(),
+    })
 }

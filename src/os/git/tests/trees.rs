@@ -274,3 +274,19 @@ fn a_tree_that_lost_its_registration_keeps_its_files() {
     assert_eq!(f.show(&format!("{rescue}:a")), "unsaved");
     assert_eq!(f.run_in(&place, ["symbolic-ref", "--short", "HEAD"]), BRANCH);
 }
+
+#[test]
+fn a_tree_that_power_cut_off_while_it_was_made_is_made_again() {
+    let f = Fixture::new();
+    let request = f.member(&f.at("main"), false);
+    let Tree::Member { path, .. } = &request.tree else { panic!() };
+    f.git.make_tree(&request).unwrap();
+    let dot_git = Path::new(path).join(".git");
+    let admin = read(&dot_git).trim().strip_prefix("gitdir: ").unwrap().to_owned();
+    for cut in [vec![dot_git.clone()], vec![dot_git.clone(), format!("{admin}/gitdir").into()]] {
+        cut.iter().for_each(|file| write(file, ""));
+        f.git.make_tree(&request).unwrap();
+        assert!(read(&dot_git).starts_with("gitdir: "), "{cut:?}");
+        assert_eq!(f.run_in(Path::new(path), ["status", "--porcelain"]), "", "{cut:?}");
+    }
+}
