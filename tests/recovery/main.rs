@@ -8,3 +8,4 @@ mod killed;
 mod leaving;
 mod prefix;
 mod shipping;
+mod sweep;

@@ -50,7 +50,8 @@ pub(super) fn run(context: &Context, dispatch: &str) -> Result<u8, CliError> {
     let dir = absolute(&context.state_dir()?);
     let program = installed_program();
     // the child between us and the command is this very program, whatever was installed since
-    let mut job = SystemJob::new(&dir, Path::new("/proc/self/exe"), id)?;
+    let child = std::env::var_os("SCHED_TEST_CHILD").unwrap_or_else(|| "/proc/self/exe".into());
+    let mut job = SystemJob::new(&dir, Path::new(&child), id)?;
     let mut session = Session::open(&dir, &context.clock, Writer::Supervisor)?;
     let repository = session.state.environment.as_ref().and_then(|e| e.repository.clone());
     let inherited = |name: &str| std::env::var(name).ok();

@@ -8,7 +8,7 @@ mod many;
 pub mod namespaces;
 mod output;
 mod read_only;
-mod syscalls;
+pub mod syscalls;
 
 use crate::bench::Bench;
 use std::fs;
@@ -61,13 +61,13 @@ fn assert_not_appended(output: &Output, why: &str, what: &str) {
 }
 
 /// Runs a test where it may mount what it likes.
-fn with_mounts(test: &str, body: impl FnOnce()) {
+pub fn with_mounts(test: &str, body: impl FnOnce()) {
     let options = ["--mount", "--propagation", "private"];
     namespaces::in_namespaces(&options, "mount -t tmpfs none /tmp", test, body);
 }
 
 /// Mounts something; only in a mount namespace of one's own.
-fn mount(arguments: &[&str]) {
+pub fn mount(arguments: &[&str]) {
     assert!(std::env::var_os(namespaces::INSIDE).is_some(), "not in the namespace of everybody");
     let output = Command::new("mount").args(arguments).output().unwrap();
     assert!(output.status.success(), "mount {arguments:?}: {output:?}");
