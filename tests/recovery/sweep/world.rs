@@ -249,7 +249,10 @@ impl World {
 }
 
 /// Whether the scheduler kept its promises, as its own audit sees them.
-fn audit(_bench: &Bench, _what: &str) {}
+fn audit(bench: &Bench, what: &str) {
+    let output = bench.with(&[], &["audit"]);
+    assert!(output.status.success(), "{what}: {output:?}");
+}
 
 /// Lock files of git's.
 fn locks(dir: &Path) -> Vec<PathBuf> {
