@@ -28,7 +28,7 @@ use many::{Tally, number};
 const SEEDS: u64 = 300;
 
 /// What has to happen in any run of so many seeds, so that the run proves something.
-const FAULTS: [&str; 27] = [
+const FAULTS: [&str; 28] = [
     "killed between two steps",
     "killed from outside",
     "told to leave",
@@ -53,6 +53,7 @@ const FAULTS: [&str; 27] = [
     "a slow machine",
     "git does not answer",
     "git is locked",
+    "git is killed",
     "git fails",
     "somebody else at the base branch",
     "an operator",

@@ -215,7 +215,7 @@ impl Between for Us {
             return Ok(());
         }
         let looks = LOOKS.contains(&what);
-        match world.tape.rare(if looks { unreachable } else { refused }, 2) {
+        match world.tape.rare(if looks { unreachable } else { refused }, 3) {
             0 => Ok(()),
             _ if looks => {
                 world.meet("git does not answer", false);
@@ -224,6 +224,10 @@ impl Between for Us {
             1 => {
                 world.meet("git is locked", false);
                 Err(GitError::Locked { path: what.to_owned() })
+            }
+            2 => {
+                world.meet("git is killed", false);
+                Err(GitError::Killed { command: what.to_owned() })
             }
             _ => {
                 world.meet("git fails", true);

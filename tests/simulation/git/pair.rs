@@ -177,6 +177,7 @@ fn kind(error: GitError) -> &'static str {
     match error {
         GitError::Locked { .. } => "locked",
         GitError::TimedOut { .. } => "timed out",
+        GitError::Killed { .. } => "killed",
         GitError::Failed { .. } => "failed",
         GitError::System { .. } => "system",
         GitError::Missing { .. } => "missing",
