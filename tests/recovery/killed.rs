@@ -73,7 +73,15 @@ fn unsaved_work_of_a_killed_agent_is_rescued_before_the_next_one_has_its_tree() 
 
 #[test]
 fn a_git_child_that_is_killed_is_tried_again_and_nobody_is_asked() {
-    let bench = Bench::new(WORKS, GATE);
+    let bench = Bench::empty("repository");
+    std::fs::create_dir(bench.repository()).unwrap();
+    let (agent, gate) = (bench.script("agent", WORKS), bench.script("gate", GATE));
+    let config = format!(
+        "schema = 1\n[agent]\ncommand = [{agent:?}]\n\
+         [[gate]]\nid = \"unit\"\ncommand = [{gate:?}]\n[ship]\nmode = \"merge\"\n"
+    );
+    std::fs::write(bench.repository().join("sched.toml"), config).unwrap();
+    bench.first_commit("first");
     let git = bench.beside("bin/git");
     std::fs::create_dir(git.parent().unwrap()).unwrap();
     let script = "#!/bin/sh\ncase \" $* \" in *\" commit-tree \"*)\n    \
