@@ -80,7 +80,8 @@ fn sweep(file: &str, size: usize, cases_of: impl Fn(&Point) -> Vec<Case>) {
         report.note(case, || disturb(case, &end));
     });
     let missed = report.count(Verdict::NotMet);
-    assert!(missed * 100 <= tried * MISSED, "{missed} of {tried} points were not met");
+    // signals to what had traced the others are not sent again
+    assert!(missed <= 2 + tried * MISSED / 100, "{missed} of {tried} points were not met");
 }
 
 #[test]
