@@ -3,14 +3,16 @@
 //! *Clean* (4-batches.md, "Shipping"): each tracked path has in index and file the content of
 //! `old` or of `new`, a new path is absent or has just that content, and no merge or rebase is
 //! under way; other untracked files never count. So a checkout that was cut off between `old`
-//! and `new` is clean, and one in which somebody works is not.
+//! and `new` is clean, and one in which somebody works is not. Where a move to `new` had begun, a
+//! path whose file is gone, or holds the beginning of the new content, was cut off while it was
+//! written: it is clean too.
 
 use super::registry::Registration;
 use super::run::Launcher;
 use crate::domain::ids::CommitId;
 use crate::engine::ports::git::{GitError, ShipRequest};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -35,10 +37,19 @@ struct Change {
 /// What was found in a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Survey {
-    /// Nothing is in the way once these paths have these entries in the index.
-    Clean(Vec<(Vec<u8>, Option<Entry>)>),
+    /// Nothing is in the way once these things are done.
+    Clean(Plan),
     /// This path is in the way.
     Dirty(Vec<u8>),
+}
+
+/// What brings a checkout into a state from which it can go on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Files that were cut off while they were written: they go.
+    pub(super) cut_off: Vec<Vec<u8>>,
+    /// These paths get these entries in the index.
+    pub(super) stage: Vec<(Vec<u8>, Option<Entry>)>,
 }
 
 /// Operations that leave a checkout half way, by what they leave in its administration.
@@ -51,11 +62,12 @@ const ARGUMENTS: usize = 64 * 1024;
 type Changes = BTreeMap<Vec<u8>, Change>;
 
 impl Launcher {
-    /// Looks at a checkout and touches nothing.
+    /// Looks at a checkout and touches nothing. `begun`: a move to `new` had begun before.
     pub(super) fn survey(
         &self,
         checkout: &Registration,
         request: &ShipRequest,
+        begun: bool,
     ) -> Result<Survey, GitError> {
         if let Some(name) = UNDER_WAY.iter().find(|name| checkout.admin.join(name).exists()) {
             return Ok(Survey::Dirty(name.as_bytes().to_vec()));
@@ -87,7 +99,45 @@ impl Launcher {
         });
         look.extend(unindexed.map(|(path, _)| path.clone()));
         self.look(checkout, &changes, &look, &mut files)?;
-        Ok(judge(changes, &indexed, &files))
+        let cut_off = match begun {
+            true => self.cut_off(checkout, &changes, &mut files)?,
+            false => Vec::new(),
+        };
+        Ok(match judge(changes, &indexed, &files) {
+            Ok(stage) => Survey::Clean(Plan { cut_off, stage }),
+            Err(path) => Survey::Dirty(path),
+        })
+    }
+
+    /// The files that were cut off while they were written. From here on they, and those that
+    /// were only taken away, count as what they were before.
+    fn cut_off(
+        &self,
+        checkout: &Registration,
+        changes: &Changes,
+        files: &mut BTreeMap<Vec<u8>, Option<Entry>>,
+    ) -> Result<Vec<Vec<u8>>, GitError> {
+        let mut cut_off = Vec::new();
+        for (path, held) in files.iter_mut() {
+            let change = &changes[path];
+            let Some(new) = change.new.as_ref().filter(|_| !change.knows(held)) else { continue };
+            if held.is_some() {
+                let place = checkout.path.join(OsStr::from_bytes(path));
+                let Ok(found) = fs::read(&place) else { continue };
+                let mut path_option = OsString::from("--path=");
+                path_option.push(OsStr::from_bytes(path));
+                let call = self.in_tree(checkout, "cat-file").arg("--filters");
+                let whole = call.arg(path_option).arg(&new.id).unbounded().bytes()?;
+                // a power cut may leave a length, and zeros for what had not come to the disk
+                let last = found.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
+                if !whole.starts_with(&found[..last]) {
+                    continue;
+                }
+                cut_off.push(path.clone());
+            }
+            held.clone_from(&change.old);
+        }
+        Ok(cut_off)
     }
 
     /// The paths that differ between two commits.
@@ -166,6 +216,10 @@ impl Change {
     fn sides(&self) -> impl Iterator<Item = &Entry> {
         self.old.iter().chain(self.new.iter())
     }
+
+    fn knows(&self, held: &Option<Entry>) -> bool {
+        *held == self.old || *held == self.new
+    }
 }
 
 /// A line of `status --porcelain=v2` about a tracked path without conflicts.
@@ -197,25 +251,24 @@ fn entry(mode: &str, id: &str) -> Option<Entry> {
 }
 
 /// Every changed path has in index and file the old or the new content; then the index is to
-/// have what the file has.
+/// have what the file has. Else the path that is in the way.
 fn judge(
     changes: Changes,
     indexed: &BTreeMap<Vec<u8>, Option<Entry>>,
     files: &BTreeMap<Vec<u8>, Option<Entry>>,
-) -> Survey {
+) -> Result<Vec<(Vec<u8>, Option<Entry>)>, Vec<u8>> {
     let mut stage = Vec::new();
     for (path, change) in changes {
         let index = indexed.get(&path).unwrap_or(&change.old);
         let file = files.get(&path).unwrap_or(index);
-        let known = |held: &Option<Entry>| *held == change.old || *held == change.new;
-        if !known(index) || !known(file) {
-            return Survey::Dirty(path);
+        if !change.knows(index) || !change.knows(file) {
+            return Err(path);
         }
         if file != index {
             stage.push((path, file.clone()));
         }
     }
-    Survey::Clean(stage)
+    Ok(stage)
 }
 
 /// Whether a path leads through a symbolic link, so that its file is none of the checkout's.

@@ -8,11 +8,14 @@
 //! |---|---|---|
 //! | before anything | `old` everywhere | from the start |
 //! | after staging | some paths `new` in index and file | clean: goes on |
-//! | while files are written | files `old` or `new`, perhaps a stale `index.lock` | the same |
+//! | while files are written | files `old`, `new`, one cut off or gone; a stale lock | the same |
 //! | before the swap | `new` everywhere, the ref at `old` | clean: swap |
 //! | after the swap | `new` is an ancestor of the base | shipped |
+//!
+//! The mark, a ref at `new`, is there from before the first file is written until after the swap:
+//! it tells what was cut off from what somebody edited.
 
-use super::clean::{Entry, Survey, chunks};
+use super::clean::{Entry, Plan, Survey, chunks};
 use super::place::entry;
 use super::refs::{Swap, branch_ref};
 use super::registry::Registration;
@@ -39,16 +42,18 @@ impl Launcher {
             return Ok(ShipResult::Dirty(path));
         }
         let checkouts = self.checkouts_of(&name)?;
+        let mark = mark(&request.base);
+        let begun = self.resolve(&mark)?.as_ref() == Some(&request.new);
         let mut plans = Vec::new();
         for checkout in &checkouts {
             self.unlocked(checkout)?;
-            match self.survey(checkout, request)? {
-                Survey::Clean(stage) => plans.push((checkout, stage)),
+            match self.survey(checkout, request, begun)? {
+                Survey::Clean(plan) => plans.push((checkout, plan)),
                 Survey::Dirty(path) => return Ok(ShipResult::Dirty(text(&path))),
             }
         }
-        for (checkout, stage) in &plans {
-            if let Some(path) = self.switch(checkout, stage, request)? {
+        for (checkout, plan) in &plans {
+            if let Some(path) = self.switch(checkout, plan, request)? {
                 return Ok(ShipResult::Dirty(path));
             }
             // Crash story: power fails right behind the swap, files that were not on the disk come
@@ -58,7 +63,11 @@ impl Launcher {
         }
         crate::crash::point("ship-files");
         match self.swap(&name, &request.new, Some(&request.old))? {
-            Swap::Done => Ok(ShipResult::Shipped),
+            Swap::Done => {
+                // best effort: a mark that stays names a move that is over
+                let _ = self.delete_ref(&mark, &request.new);
+                Ok(ShipResult::Shipped)
+            }
             Swap::Lost(now) => {
                 for checkout in &checkouts {
                     // somebody was faster: their checkout goes back to what they moved from
@@ -74,10 +83,17 @@ impl Launcher {
     fn switch(
         &self,
         checkout: &Registration,
-        stage: &[(Vec<u8>, Option<Entry>)],
+        plan: &Plan,
         request: &ShipRequest,
     ) -> Result<Option<String>, GitError> {
-        self.stage(checkout, stage)?;
+        for path in &plan.cut_off {
+            let place = checkout.path.join(OsStr::from_bytes(path));
+            fs::remove_file(&place).map_err(|error| GitError::System {
+                path: place.display().to_string(),
+                message: error.to_string(),
+            })?;
+        }
+        self.stage(checkout, &plan.stage)?;
         // stale times in the index would look like changes; an exit code only says there are any
         let refresh = ["-q", "--really-refresh", "--ignore-submodules"];
         self.indexing(checkout, "update-index").args(refresh).unbounded().output()?;
@@ -86,6 +102,8 @@ impl Launcher {
             let path = in_the_way(&tried.stderr);
             return if path.is_some() { Ok(path) } else { Err(tried.failure()) };
         }
+        let mark = mark(&request.base);
+        self.git("update-ref").args([mark.as_str(), &request.new.0]).bytes()?;
         let done = self.two_trees(checkout, &request.old, &request.new, false)?;
         if done.code == Some(0) { Ok(None) } else { Err(done.failure()) }
     }
@@ -173,6 +191,11 @@ impl Launcher {
         }
         Ok(())
     }
+}
+
+/// The ref that says to what a base's checkouts are being moved.
+fn mark(base: &str) -> String {
+    format!("refs/sched/moving/{base}")
 }
 
 /// The path that a refusal of `read-tree` names.

@@ -14,8 +14,6 @@ const TRIES: usize = 3;
 pub enum Verdict {
     /// All that must hold, holds.
     Passed,
-    /// It holds after a person has done what the scheduler asked for.
-    Helped,
     /// The batch came to its end and the point was not in it.
     NotMet,
     /// It does not hold.
@@ -63,33 +61,13 @@ fn killed(case: &Case, undisturbed: &End) -> Verdict {
     }
     world.age_locks();
     world.settle(&[]);
-    let helped = help(&world, &[]);
     world.check(&case.to_string());
     assert_eq!(&End::of(&world.bench), undisturbed, "{case}\n{}", world.bench.ok(&["log"]));
-    verdict(!matches!(met, Met::Never), helped)
+    verdict(!matches!(met, Met::Never))
 }
 
-fn verdict(met: bool, helped: bool) -> Verdict {
-    match (met, helped) {
-        (false, _) => Verdict::NotMet,
-        (true, true) => Verdict::Helped,
-        (true, false) => Verdict::Passed,
-    }
-}
-
-/// A file of the operator's checkout that was cut off while it was written is neither what it was
-/// nor what it is to be, and a person is asked. What that person does; whether it was needed.
-fn help(world: &World, variables: &[(&str, &str)]) -> bool {
-    let status = world.bench.status();
-    let reason = status["batches"][0]["blocked_reason"].as_str().unwrap_or_default();
-    if !reason.starts_with("base-checkout-dirty:") {
-        return false;
-    }
-    world.bench.git(&["reset", "--quiet", "--hard"]);
-    world.bench.git(&["clean", "--quiet", "-d", "--force"]);
-    world.bench.ok(&["resume", "--batch", "b1"]);
-    world.settle(variables);
-    true
+fn verdict(met: bool) -> Verdict {
+    if met { Verdict::Passed } else { Verdict::NotMet }
 }
 
 /// Everything that runs ends at once, and what was not synced is gone.
@@ -112,7 +90,6 @@ fn cut_off(case: &Case, undisturbed: &End) -> Verdict {
     }
     let variables: &[_] = if met { &[("SCHED_TEST_BOOT_ID", "another")] } else { &[] };
     world.settle(variables);
-    let helped = help(&world, variables);
     world.check(&case.to_string());
     let end = End::of(&world.bench);
     assert_eq!(
@@ -121,7 +98,7 @@ fn cut_off(case: &Case, undisturbed: &End) -> Verdict {
         "{case}\n{}",
         world.bench.ok(&["log"])
     );
-    verdict(met, helped)
+    verdict(met)
 }
 
 impl End {

@@ -233,6 +233,31 @@ fn whatever_was_done_before_a_crash_is_gone_on_with() {
 }
 
 #[test]
+fn a_file_that_was_cut_off_while_it_was_written_is_gone_on_with_and_an_edit_is_not() {
+    let cut = |r: &Ready, marked: bool| {
+        if marked {
+            r.f.run(["update-ref", "refs/sched/moving/main", &r.new.0]);
+        }
+        write(&r.f.repo().join("a"), "ONE\ntw");
+        fs::create_dir_all(r.f.repo().join("dir")).unwrap();
+        write(&r.f.repo().join("dir/new"), "");
+        fs::remove_file(r.f.repo().join("tool")).unwrap();
+    };
+    let r = ready();
+    cut(&r, true);
+    r.shipped();
+    assert_eq!(read(&r.f.repo().join("a")), "ONE\ntwo\nthree\nfour\nfive\n");
+    assert_eq!(r.f.run(["for-each-ref", "refs/sched/moving"]), "");
+    let r = ready();
+    cut(&r, false);
+    r.dirty("a");
+    let r = ready();
+    cut(&r, true);
+    write(&r.f.repo().join("a"), "an edit of the operator's\n");
+    r.dirty("a");
+}
+
+#[test]
 fn an_index_lock_goes_only_when_it_is_old_and_nobody_holds_it() {
     let r = ready();
     let path = r.f.repo().join(".git/index.lock");
