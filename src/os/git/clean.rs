@@ -43,13 +43,16 @@ pub(super) enum Survey {
     Dirty(Vec<u8>),
 }
 
+/// Paths, each with what its index entry is to be.
+pub(super) type Staged = Vec<(Vec<u8>, Option<Entry>)>;
+
 /// What brings a checkout into a state from which it can go on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Files that were cut off while they were written: they go.
     pub(super) cut_off: Vec<Vec<u8>>,
     /// These paths get these entries in the index.
-    pub(super) stage: Vec<(Vec<u8>, Option<Entry>)>,
+    pub(super) stage: Staged,
 }
 
 /// Operations that leave a checkout half way, by what they leave in its administration.
@@ -256,7 +259,7 @@ fn judge(
     changes: Changes,
     indexed: &BTreeMap<Vec<u8>, Option<Entry>>,
     files: &BTreeMap<Vec<u8>, Option<Entry>>,
-) -> Result<Vec<(Vec<u8>, Option<Entry>)>, Vec<u8>> {
+) -> Result<Staged, Vec<u8>> {
     let mut stage = Vec::new();
     for (path, change) in changes {
         let index = indexed.get(&path).unwrap_or(&change.old);
