@@ -129,6 +129,25 @@ fn resume_on_a_moved_base_judges_the_member_on_that() {
 }
 
 #[test]
+fn what_a_gate_said_of_an_earlier_integration_tip_counts_for_that_alone() {
+    let mut w = World::batch(TWO_GATES, &["1", "2", "3"]);
+    w.run("batch:b1/1", done("t1"));
+    for exit in [failed(), failed(), passed()] {
+        w.run("batch:b1/1", exit); // the tip passes the first gate
+    }
+    w.run("batch:b1/2", done("t2"));
+    for exit in [passed(), failed(), failed(), failed()] {
+        w.run("batch:b1/2", exit); // and not the second one
+    }
+    assert_eq!(w.status(), "blocked");
+    w.given(resume_on(Some("x1")));
+    w.rebase(onto("x1", Merge::Commit("m2".into())));
+    w.run("batch:b1/2", failed());
+    w.run("batch:b1/2", failed());
+    assert!(w.dispatch("batch:b1/2").plan.baseline, "nobody knows what it says of the new tip");
+}
+
+#[test]
 fn a_member_that_conflicts_with_the_moved_base_leaves() {
     let mut w = baseline_red();
     w.given(resume_on(Some("x1")));
