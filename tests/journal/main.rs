@@ -1,5 +1,6 @@
 //! The journal's bytes: what a writer leaves, what a crash leaves, what damage is.
 
+mod checkpoints;
 mod damage;
 mod faults;
 mod files;
