@@ -5,6 +5,7 @@ use crate::git::Between;
 use crate::world::{Proc, Waits, World};
 use sched::domain::ids::DispatchId;
 use sched::engine::ports::git::GitError;
+use sched::journal::{TICK_LOCK, WORKTREE_LOCK};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -206,10 +207,22 @@ const LOOKS: [&str; 8] = [
     "repository",
 ];
 
+/// Under which lock git does this: a tick under its own, whoever changes trees under theirs.
+fn lock_of(what: &str) -> Option<&'static str> {
+    match what.split(':').next()? {
+        "create_branch" | "land" | "rebase" | "ship" => Some(TICK_LOCK),
+        "tree" | "registration" | "rescue" | "clean" | "removal" => Some(WORKTREE_LOCK),
+        _ => None,
+    }
+}
+
 impl Between for Us {
     fn between(&self, what: &'static str) -> Result<(), GitError> {
         self.step(what);
         let mut world = self.world();
+        if let Some(lock) = lock_of(what).filter(|lock| world.locks.get(*lock) != Some(&self.pid)) {
+            world.fail(format!("git does `{what}` without {lock}"));
+        }
         let (refused, unreachable) = (world.weather.refused, world.weather.unreachable);
         if what == "told" {
             return Ok(());
