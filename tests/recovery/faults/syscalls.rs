@@ -184,3 +184,31 @@ fn a_supervisor_whose_sync_fails_leaves_the_rest_to_a_new_process() {
     assert_eq!(bench.outcome().agents, ["agent 1"]);
     assert_eq!(bench.outcome().base, "1 (#1)\nfirst\n");
 }
+
+/// Whatever a power cut takes, it does not take the one proof of an end that has no line yet.
+#[test]
+fn a_receipt_is_durable_before_its_line_is_written() {
+    if !can_inject() {
+        return;
+    }
+    let bench = ready();
+    let calls = bench.beside("calls").display().to_string();
+    let trace = ["strace", "-f", "-y", "-e", "trace=pwrite64,fsync,fdatasync", "-o", &calls];
+    behind(&bench, &trace, &["tick"]).output().unwrap();
+    let calls = fs::read_to_string(calls).unwrap();
+    let (mut unsynced, mut lines) = (std::collections::BTreeSet::new(), 0);
+    for (process, call) in calls.lines().filter_map(|line| line.split_once(' ')) {
+        let (call, rest) = call.trim_start().split_once('(').unwrap_or_default();
+        let file = rest.split('>').next().unwrap_or_default();
+        match (call, file.rsplit('/').next()) {
+            ("pwrite64", Some("receipt.json")) => drop(unsynced.insert(process)),
+            ("fsync" | "fdatasync", Some("receipt.json")) => drop(unsynced.remove(process)),
+            ("pwrite64", Some("journal.jsonl")) => {
+                lines += 1;
+                assert!(!unsynced.contains(process), "a line over a lost receipt:\n{calls}");
+            }
+            _ => {}
+        }
+    }
+    assert!(calls.contains("receipt.json") && lines > 4, "{lines} lines:\n{calls}");
+}
