@@ -2,6 +2,8 @@
 
 use crate::world::*;
 use sched::domain::command::Command;
+use sched::domain::effect::Probe;
+use sched::domain::wants;
 
 #[test]
 fn planned_is_never_a_queue() {
@@ -99,4 +101,18 @@ fn a_gate_that_nobody_started_is_planned_again_and_its_member_keeps_the_slot() {
     let late = sched::domain::fact::Fact::NotStarted { dispatch, tried: false };
     assert_eq!(w.given(late), "dispatch-expired dispatch-planned:gate");
     assert_eq!(w.state.slots.len(), 1);
+}
+
+#[test]
+fn a_start_that_is_late_for_its_grace_is_looked_for() {
+    let mut w = World::batch("", &["1"]);
+    let late = Probe::Late(w.open("batch:b1/1"));
+    let looked_for = |w: &World| wants(&w.state, &w.now).contains(&late);
+    let grace = w.state.config().spawn_grace().as_secs();
+    w.wait(grace - 1);
+    assert!(!looked_for(&w));
+    w.wait(1);
+    assert!(looked_for(&w));
+    w.start("batch:b1/1");
+    assert!(!looked_for(&w));
 }

@@ -15,10 +15,10 @@ fn a_timeout_stops_kills_and_is_ineffective_each_once() {
     let timeout = w.dispatch("batch:b1/1").plan.timeout_ms / 1000;
     assert_eq!(w.wait(timeout - 1).tick(), "");
     assert_eq!(w.wait(1).tick(), "stop-requested:timeout member-stop-requested");
-    assert_eq!(w.tick(), "");
-    assert_eq!(w.wait(120).tick(), "kill-escalated");
-    assert_eq!(w.tick(), "");
-    assert_eq!(w.wait(120).tick(), "kill-ineffective batch-blocked:agent-unkillable");
+    assert_eq!(w.wait(119).tick(), "");
+    assert_eq!(w.wait(1).tick(), "kill-escalated");
+    assert_eq!(w.wait(119).tick(), "");
+    assert_eq!(w.wait(1).tick(), "kill-ineffective batch-blocked:agent-unkillable");
     assert_eq!(w.wait(500).tick(), "");
     assert!(w.state.slots.values().all(|held| held.drained));
     assert!(w.refused(resume(batch("b1"))).contains("still lives"));
