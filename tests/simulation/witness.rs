@@ -3,6 +3,7 @@
 use crate::world::World;
 use sched::audit::invariants::Audit;
 use sched::domain::apply::retire;
+use sched::domain::event::Event;
 use sched::domain::fold;
 use sched::domain::state::State;
 use sched::journal::disk::DiskFile;
@@ -33,17 +34,26 @@ impl Witness {
         if inode.cache.len() as u64 == self.position.offset {
             return;
         }
-        let mut said = Vec::new();
+        let (mut said, mut lost) = (Vec::new(), Vec::new());
         let (state, audit) = (&mut self.state, &mut self.audit);
         let read = scan(&Memory(&inode.cache), &self.position, |entry, at, _| {
             let names: Vec<&str> = entry.events.iter().map(|event| event.name()).collect();
             said.push(format!("#{} {:?}: {}", at.seq, entry.by.role, names.join(" ")));
             audit.entry(entry);
+            lost.extend(entry.events.iter().filter_map(|event| match event {
+                Event::DispatchLost(e) => Some(e.dispatch),
+                _ => None,
+            }));
             fold(state, entry, &at.hash).map_err(|illegal| illegal.to_string())?;
             retire(state);
             Ok::<(), String>(())
         });
         said.into_iter().for_each(|line| world.say(|| line));
+        for id in lost {
+            if world.runs.get(&id).is_some_and(|run| run.receipt.is_some()) {
+                world.fail(format!("{id} is lost, and its receipt is there"));
+            }
+        }
         match read {
             // a line without its end may still be torn away
             Ok(end) if end.position.offset <= world.files[ACTIVE].cache.len() as u64 => {
