@@ -1,14 +1,16 @@
 //! Who reads the journal after each turn, folds it anew and audits it.
 
-use crate::world::World;
+use crate::world::{Run, World};
 use sched::audit::invariants::Audit;
 use sched::domain::apply::retire;
-use sched::domain::event::Event;
+use sched::domain::event::{Event, Role, Tree};
 use sched::domain::fold;
+use sched::domain::ids::DispatchId;
 use sched::domain::state::State;
 use sched::journal::disk::DiskFile;
 use sched::journal::scan::{Stopped, scan};
 use sched::journal::{ACTIVE, Position};
+use std::collections::BTreeMap;
 use std::io;
 
 /// See the module.
@@ -34,26 +36,19 @@ impl Witness {
         if inode.cache.len() as u64 == self.position.offset {
             return;
         }
-        let (mut said, mut lost) = (Vec::new(), Vec::new());
+        let (mut said, mut misjudged) = (Vec::new(), Vec::new());
         let (state, audit) = (&mut self.state, &mut self.audit);
         let read = scan(&Memory(&inode.cache), &self.position, |entry, at, _| {
             let names: Vec<&str> = entry.events.iter().map(|event| event.name()).collect();
             said.push(format!("#{} {:?}: {}", at.seq, entry.by.role, names.join(" ")));
             audit.entry(entry);
-            lost.extend(entry.events.iter().filter_map(|event| match event {
-                Event::DispatchLost(e) => Some(e.dispatch),
-                _ => None,
-            }));
+            misjudged.extend(entry.events.iter().filter_map(|e| misjudges(state, &world.runs, e)));
             fold(state, entry, &at.hash).map_err(|illegal| illegal.to_string())?;
             retire(state);
             Ok::<(), String>(())
         });
         said.into_iter().for_each(|line| world.say(|| line));
-        for id in lost {
-            if world.runs.get(&id).is_some_and(|run| run.receipt.is_some()) {
-                world.fail(format!("{id} is lost, and its receipt is there"));
-            }
-        }
+        misjudged.into_iter().for_each(|why| world.fail(why));
         match read {
             // a line without its end may still be torn away
             Ok(end) if end.position.offset <= world.files[ACTIVE].cache.len() as u64 => {
@@ -72,6 +67,22 @@ impl Witness {
     pub fn entries(&self) -> u64 {
         self.position.seq
     }
+}
+
+/// Whether an end is judged against what the world shows, or by a ground that nobody could see.
+fn misjudges(state: &State, runs: &BTreeMap<DispatchId, Run>, event: &Event) -> Option<String> {
+    let (id, lost, blind) = match event {
+        Event::DispatchLost(e) => (e.dispatch, true, e.ran && e.ground.is_none()),
+        Event::DispatchExited(e) => (e.dispatch, false, e.exit.ran && e.exit.ground.is_none()),
+        _ => return None,
+    };
+    let dispatch = state.dispatch(&id)?;
+    let by_ground = dispatch.plan.role == Role::Agent && dispatch.plan.tree != Tree::None;
+    if lost && runs.get(&id).is_some_and(|run| run.receipt.is_some()) {
+        return Some(format!("{id} is lost, and its receipt is there"));
+    }
+    let blindly = blind && by_ground && dispatch.stop.is_none();
+    blindly.then(|| format!("{id} is judged, and nobody could see its ground"))
 }
 
 /// Bytes as a file.
