@@ -123,6 +123,18 @@ fn glued_lines_are_an_edit() {
 }
 
 #[test]
+fn a_line_that_was_made_anew_with_its_hash_breaks_the_chain_behind_it() {
+    for at in [2, 4] {
+        let bench = Bench::of(6);
+        let mut texts = lines(&bench.bytes());
+        texts[at - 1] = made(at as u64, &bench.head_at(at as u64 - 1).hash, vec![event(9)]).0;
+        let bench = Bench::with(&texts.concat(), None);
+        assert_eq!(corrupt_at(&bench), at as u64 + 1);
+        assert!(!bench.verify().damage.is_empty());
+    }
+}
+
+#[test]
 fn an_edited_line_is_named_and_what_follows_is_sound() {
     for at in [0, 2, 4, 5] {
         let bench = Bench::of(6);
