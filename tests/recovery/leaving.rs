@@ -52,3 +52,16 @@ fn a_stop_that_comes_while_a_tree_is_made_never_lets_the_command_run() {
     assert!(bench.runs().is_empty());
     assert_eq!(bench.outcome().base, "first\n");
 }
+
+#[test]
+fn a_stop_whose_command_was_killed_before_it_signalled_is_seen_before_the_command_runs() {
+    let (bench, holder) = waiting();
+    let stopped = bench.with(&[("SCHED_CRASH_AT", "pay-signal")], &["stop", "--issue", "good"]);
+    assert!(!stopped.status.success(), "{stopped:?}");
+    release(holder);
+    bench.until("it is over", || bench.processes(" supervise ").is_empty());
+    bench.settle(&[]);
+    bench.check("stopped without a signal");
+    assert!(bench.runs().is_empty());
+    assert_eq!(bench.outcome().base, "first\n");
+}
