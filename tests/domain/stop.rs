@@ -1,7 +1,7 @@
 //! Stopping: timeouts, escalation, stronger reasons, operators.
 
 use crate::world::*;
-use sched::domain::fact::{Fact, LandResult};
+use sched::domain::fact::{Fact, LandResult, Remains};
 
 fn working() -> World {
     let mut w = World::batch("", &["1", "2", "3"]);
@@ -24,6 +24,26 @@ fn a_timeout_stops_kills_and_is_ineffective_each_once() {
     assert!(w.refused(resume(batch("b1"))).contains("still lives"));
     let line = w.end("batch:b1/1", killed());
     assert!(line.contains("slot-released member-evicted:1:timeout"), "{line}");
+}
+
+#[test]
+fn a_timeout_of_what_still_waited_for_its_tree_is_nobodys_fault() {
+    let timed_out = || {
+        let mut w = working();
+        w.wait(w.dispatch("batch:b1/1").plan.timeout_ms / 1000).tick();
+        w
+    };
+    let again = "slot-released dispatch-planned:agent";
+    let mut w = timed_out();
+    assert_eq!(w.end("batch:b1/1", never_ran()), format!("dispatch-exited:never-ran {again}"));
+    assert_eq!(w.dispatch("batch:b1/1").plan.attempt, 1);
+    let mut w = timed_out();
+    let never = Remains { claimed: true, ran: false, ..Remains::default() };
+    assert_eq!(w.gone("batch:b1/1", never), format!("dispatch-lost:never-ran {again}"));
+    let mut w = working();
+    w.given(stop(issue("1")));
+    let line = w.end("batch:b1/1", never_ran());
+    assert!(line.starts_with("dispatch-exited:stopped"), "an operator's stop is one: {line}");
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn execute(machine: &Arc<Machine>, scenario: &Scenario, pid: u32) {
     let issue = plan.unit.issue_id().map(ToString::to_string).unwrap_or_default();
     let acts = match plan.role {
         Role::Agent => {
-            let nth = world.gate_runs.entry(format!("agent {issue}")).or_insert(0);
+            let nth = world.counts.entry(format!("agent {issue}")).or_insert(0);
             *nth += 1;
             let nth = *nth;
             agent(scenario.behaviour(&issue, nth), &issue, nth)
@@ -289,7 +289,7 @@ fn execute(machine: &Arc<Machine>, scenario: &Scenario, pid: u32) {
         role => {
             let files =
                 command.tree().and_then(|tree| machine.repo.lock().unwrap().files_in(&tree));
-            let nth = world.gate_runs.entry(format!("{} {}", role.name(), plan.unit)).or_insert(0);
+            let nth = world.counts.entry(format!("{} {}", role.name(), plan.unit)).or_insert(0);
             *nth += 1;
             scenario.judge(role, files.as_ref(), *nth)
         }

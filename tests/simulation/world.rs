@@ -102,7 +102,8 @@ pub struct World {
     pub config: String,
     pub disk_full: bool,
     pub disk_low: bool,
-    pub gate_runs: BTreeMap<String, u32>,
+    /// How often agents and judges ran, by what they ran for.
+    pub counts: BTreeMap<String, u32>,
     /// How often something happened that may cost a unit an attempt, or changes what comes of it.
     pub rough: u32,
     /// How often each kind of fault happened.
@@ -136,7 +137,7 @@ impl World {
             config,
             disk_full: false,
             disk_low: false,
-            gate_runs: BTreeMap::new(),
+            counts: BTreeMap::new(),
             rough: 0,
             met: BTreeMap::new(),
             trace: Vec::new(),

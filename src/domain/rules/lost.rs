@@ -36,7 +36,7 @@ pub(super) fn gone(draft: &mut Draft<'_>, id: DispatchId, remains: &Remains) {
 }
 
 fn judge(draft: &Draft<'_>, dispatch: &Dispatch, remains: &Remains) -> Verdict {
-    if dispatch.stop.is_some() {
+    if verdict::is_stopped(dispatch, remains.ran || !remains.claimed) {
         return Verdict::Stopped;
     }
     if remains.claimed && !remains.ran {

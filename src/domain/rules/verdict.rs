@@ -16,7 +16,7 @@ const INCONCLUSIVE: [i32; 3] = [75, 126, 127];
 
 /// What comes before any judgement of the work: the end was not the command's own.
 fn outside(dispatch: &Dispatch, exit: &Exit) -> Option<Verdict> {
-    if dispatch.stop.is_some() {
+    if is_stopped(dispatch, exit.ran) {
         return Some(Verdict::Stopped);
     }
     if exit.worktree_failed.is_some() {
@@ -32,6 +32,12 @@ fn outside(dispatch: &Dispatch, exit: &Exit) -> Option<Verdict> {
         return Some(Verdict::KilledOutside);
     }
     None
+}
+
+/// Whether a stop is why a dispatch ended. A bound is broken by a command that ran: what waited for
+/// its tree until then is nobody's fault.
+pub(super) fn is_stopped(dispatch: &Dispatch, ran: bool) -> bool {
+    dispatch.stop.as_ref().is_some_and(|stop| ran || !stop.reason.is_bound())
 }
 
 /// Whether an agent's work is verified done: an exit is never proof.
