@@ -28,7 +28,7 @@ use many::{Tally, number};
 const SEEDS: u64 = 300;
 
 /// What has to happen in any run of so many seeds, so that the run proves something.
-const FAULTS: [&str; 28] = [
+const FAULTS: [&str; 29] = [
     "killed between two steps",
     "killed from outside",
     "told to leave",
@@ -51,6 +51,7 @@ const FAULTS: [&str; 28] = [
     "a power cut",
     "a jump of the clock",
     "a slow machine",
+    "a slow tree",
     "git does not answer",
     "git is locked",
     "git is killed",

@@ -138,6 +138,18 @@ fn locked_git(us: &Us) -> Option<SimGit<Holding>> {
     }
 }
 
+/// A tree may take longer than any timeout.
+fn slow_tree(us: &Us) {
+    let mut world = us.world();
+    let chance = world.weather.slow_tree;
+    if world.tape.happens(chance) {
+        world.meet("a slow tree", false);
+        let until = world.up + 150_000;
+        drop(world);
+        us.wait(Waits::Until(until));
+    }
+}
+
 fn supervisor(us: &Us, id: DispatchId) {
     let clock = SimClock(us.clone());
     let opened = home(us, &clock).open(Writer::Supervisor);
@@ -156,7 +168,11 @@ fn supervisor(us: &Us, id: DispatchId) {
             inherited: &inherited,
         },
         git: Some(&git),
-        trees: &|| locked_git(us).map(|git| Box::new(git) as Box<dyn Git>),
+        trees: &|| {
+            let git = locked_git(us)?;
+            slow_tree(us);
+            Some(Box::new(git) as Box<dyn Git>)
+        },
         tick: &|| drop(tick_here(us, Duration::from_secs(5))),
         reclaimed: &|| {
             us.world().runs.get(&id).map(|run| run.reclaimed.clone()).unwrap_or_default()

@@ -22,6 +22,8 @@ pub struct Weather {
     pub refused: u32,
     /// A start of a supervisor is lost, fails, or comes late.
     pub start: u32,
+    /// A tree takes longer than any timeout.
+    pub slow_tree: u32,
     /// Per turn: one of the disturbances that are allowed.
     pub disturbed: u32,
     /// Which of them.
@@ -82,6 +84,7 @@ impl Weather {
             die: one_of(&[0, 5, 20, 60]),
             tear: one_of(&[0, 50, 300]),
             start: one_of(&[0, 300, 1_500]),
+            slow_tree: one_of(&[0, 0, 1_000]),
             disturbed: one_of(&[20, 100, 400, 1_500]),
             ..Self::default()
         };
