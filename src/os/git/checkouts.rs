@@ -24,7 +24,7 @@ pub(super) struct Checkout {
 impl Launcher {
     /// Every working tree; the main one first.
     pub(super) fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
-        let bytes = self.git("worktree").args(["list", "--porcelain", "-z"]).bytes()?;
+        let bytes = self.worktree("list")?.args(["--porcelain", "-z"]).bytes()?;
         let mut all: Vec<Checkout> = Vec::new();
         for field in bytes.split(|b| *b == 0) {
             if let Some(path) = field.strip_prefix(b"worktree ") {

@@ -70,7 +70,7 @@ impl Launcher {
                     made.rescue = self.rescue(&rescue)?;
                     self.remove_registered(&tree)?;
                 }
-                let call = self.git("worktree").args(["add", "--detach"]).arg(&place);
+                let call = self.worktree("add")?.arg("--detach").arg(&place);
                 call.arg(&commit.0).unbounded().bytes()?;
                 Ok(made)
             }
@@ -116,7 +116,7 @@ impl Launcher {
         exact: bool,
     ) -> Result<Registration, TreeError> {
         let exists = self.resolve(&branch_ref(branch))?.is_some();
-        let call = self.git("worktree").arg("add");
+        let call = self.worktree("add")?;
         let call = if exists {
             call.arg(place).arg(branch)
         } else if exact {

@@ -67,6 +67,23 @@ impl Launcher {
         Ok(entries.filter_map(|e| read(e.path())).collect())
     }
 
+    /// A call of `git worktree`. Crash story: git is killed when it has made the `commondir` of a
+    /// new tree and not written it, and from then on fails for every tree, whosever it is. What
+    /// stands there is always the same.
+    pub(super) fn worktree(&self, subcommand: &str) -> Result<Call<'_>, GitError> {
+        let directory = self.common_dir()?.join("worktrees");
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path().join("commondir");
+            if is_cut_off(&path) {
+                fs::write(&path, "../..\n").map_err(|error| GitError::System {
+                    path: path.display().to_string(),
+                    message: error.to_string(),
+                })?;
+            }
+        }
+        Ok(self.git("worktree").arg(subcommand))
+    }
+
     /// What is at the place of a tree.
     pub(super) fn standing(&self, place: &Path) -> Result<Standing, GitError> {
         let known = self.registrations()?.into_iter();

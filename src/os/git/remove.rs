@@ -65,7 +65,7 @@ impl Launcher {
     /// an administration that was never finished, a directory that may not be written) by hand.
     pub(super) fn remove_registered(&self, tree: &Registration) -> Result<(), GitError> {
         let remove = || {
-            let call = self.git("worktree").args(["remove", "--force", "--force"]);
+            let call = self.worktree("remove")?.args(["--force", "--force"]);
             call.arg(&tree.path).unbounded().output()
         };
         if remove()?.code == Some(0) && !tree.path.exists() && !tree.admin.exists() {

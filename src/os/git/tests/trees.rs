@@ -276,6 +276,20 @@ fn a_tree_that_lost_its_registration_keeps_its_files() {
 }
 
 #[test]
+fn a_tree_that_was_cut_off_while_it_was_made_is_in_nobody_elses_way() {
+    let f = Fixture::new();
+    let other = f.in_root("other");
+    f.run(["worktree", "add", "--quiet", "-b", "other", &other]);
+    let cut_off = f.repo().join(".git/worktrees/other/commondir");
+    write(&cut_off, "");
+    let request = f.member(&f.at("main"), false);
+    f.git.make_tree(&request).unwrap();
+    assert_eq!(read(&cut_off), "../..\n");
+    write(&cut_off, "");
+    assert_eq!(f.git.launcher.checkouts().map(|all| all.len()), Ok(3));
+}
+
+#[test]
 fn a_tree_that_power_cut_off_while_it_was_made_is_made_again() {
     let f = Fixture::new();
     let request = f.member(&f.at("main"), false);
