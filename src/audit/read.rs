@@ -14,6 +14,8 @@ pub struct Audited {
     pub entries: u64,
     /// What was found in them.
     pub findings: Vec<Finding>,
+    /// How many bytes follow the last of them that are of a write which never finished.
+    pub rest: u64,
     /// Why the rest cannot be read.
     pub damage: Option<JournalError>,
 }
@@ -50,12 +52,19 @@ fn whole(journal: &Journal) -> Result<Audited, JournalError> {
         reader.take(entry);
         Ok(())
     });
-    Ok(reader.end(read.err()))
+    match read {
+        Ok(end) => {
+            let rest = journal.length()?.saturating_sub(end.offset);
+            Ok(Audited { rest, ..reader.end(None) })
+        }
+        Err(damage) => Ok(reader.end(Some(damage))),
+    }
 }
 
 fn parts(paths: &[PathBuf]) -> Result<Audited, JournalError> {
     let mut reader = Reader::default();
     let mut position = Position::start();
+    let mut rest = 0;
     for path in paths {
         let Some(file) = open_if_there(path)? else {
             Journal::open_file(path)?; // which says why not
@@ -72,11 +81,15 @@ fn parts(paths: &[PathBuf]) -> Result<Audited, JournalError> {
             source,
         })?;
         position = end.position;
+        rest = match end.rest {
+            Rest::Torn { bytes } => bytes,
+            _ => 0,
+        };
         if let Some(damage) = damage(path, &position, end.rest) {
             return Ok(reader.end(Some(damage)));
         }
     }
-    Ok(reader.end(None))
+    Ok(Audited { rest, ..reader.end(None) })
 }
 
 fn damage(path: &Path, position: &Position, rest: Rest) -> Option<JournalError> {
@@ -105,6 +118,6 @@ impl Reader {
     }
 
     fn end(self, damage: Option<JournalError>) -> Audited {
-        Audited { entries: self.entries, findings: self.audit.finish(), damage }
+        Audited { entries: self.entries, findings: self.audit.finish(), rest: 0, damage }
     }
 }

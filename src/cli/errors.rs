@@ -57,6 +57,19 @@ impl CliError {
     }
 }
 
+impl CliError {
+    /// What is wrong with a journal that was given as a file. A repair would be made in a state
+    /// directory, which may be another one: it is not proposed.
+    pub fn of_file(error: JournalError) -> Self {
+        let damaged = error.category() == Category::Damaged;
+        let said = Self::from(error);
+        match damaged {
+            true => said.remedy("a file is only read; a repair is made in its state directory"),
+            false => said,
+        }
+    }
+}
+
 impl From<Refusal> for CliError {
     fn from(refusal: Refusal) -> Self {
         let code = match refusal.kind {

@@ -237,10 +237,12 @@ impl Shape {
         let mut shape = Self::default();
         let mut offset = from;
         loop {
-            let length = CHUNK - usize::try_from(offset % BLOCK).unwrap_or(0);
+            // who asks at each of many damaged lines learns soon that more lines follow
+            let chunk = if offset == from { 8 * ZEROS.len() } else { CHUNK };
+            let length = chunk - usize::try_from(offset % BLOCK).unwrap_or(0);
             let bytes = disk::read_range(file, offset, length)?;
-            if bytes.is_empty() || shape.newlines > 1 {
-                return Ok(shape); // the end, or nothing more to learn
+            if bytes.is_empty() {
+                return Ok(shape);
             }
             let to_boundary = usize::try_from(offset.next_multiple_of(BLOCK) - offset);
             let (start, blocks) = bytes.split_at(to_boundary.unwrap_or(0).min(bytes.len()));
@@ -248,6 +250,9 @@ impl Shape {
                 shape.zero_block |= part == ZEROS;
                 if part.contains(&b'\n') {
                     shape.newlines += part.iter().filter(|b| **b == b'\n').count() as u64;
+                }
+                if shape.newlines > 1 {
+                    return Ok(shape); // nothing more to learn
                 }
             }
             shape.bytes += bytes.len() as u64;

@@ -127,3 +127,19 @@ fn contents(dir: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     let entries = fs::read_dir(dir).unwrap().map(Result::unwrap);
     entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect()
 }
+
+#[test]
+fn bytes_of_a_write_that_never_finished_are_named() {
+    let environment = TestEnvironment::new();
+    let whole = broken()[..2].concat();
+    for (rest, said) in [
+        (&b"{\"v\":1,"[..], "no findings in 2 entries; 7 bytes behind them are of a write"),
+        (b"", "no findings in 2 entries\n"),
+    ] {
+        let path = environment.path("torn.jsonl");
+        fs::write(&path, [&whole, rest].concat()).unwrap();
+        let found = audit(&environment, &[path.to_str().unwrap()]);
+        assert_eq!(found.code, 0, "{}", found.text());
+        assert!(found.stdout.starts_with(said), "{}", found.text());
+    }
+}

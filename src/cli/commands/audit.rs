@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub(super) fn run(context: &Context, files: &[PathBuf]) -> Result<u8, CliError> {
     let audited = match files {
         [] => read::state_dir(&context.state_dir()?)?,
-        files => read::files(files)?,
+        files => read::files(files).map_err(CliError::of_file)?,
     };
     if context.global.json {
         output::json(&audited.document())?;
@@ -24,10 +24,15 @@ pub(super) fn run(context: &Context, files: &[PathBuf]) -> Result<u8, CliError> 
             1 => "1 finding".into(),
             found => format!("{found} findings"),
         };
-        output::line(&format!("{what} in {entries} entries"), &context.global)?;
+        let rest = match audited.rest {
+            0 => String::new(),
+            rest => format!("; {rest} bytes behind them are of a write that never finished"),
+        };
+        output::line(&format!("{what} in {entries} entries{rest}"), &context.global)?;
     }
     match audited.damage {
-        Some(damage) => Err(damage.into()),
+        Some(damage) if files.is_empty() => Err(damage.into()),
+        Some(damage) => Err(CliError::of_file(damage)),
         None => Ok(u8::from(!audited.findings.is_empty())),
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn replay(
         None => context.state_dir()?,
     };
     let journal = match file {
-        Some(file) => Journal::open_file(file)?,
+        Some(file) => Journal::open_file(file).map_err(CliError::of_file)?,
         None => Journal::open(&dir)?,
     };
     let past = past(&journal, &|entry, at| match &until {
@@ -116,7 +116,11 @@ pub(super) fn replay(
             status::print(context, &past.state, None)?;
         }
     }
-    damage.map_or(Ok(0), |damage| Err(damage.into()))
+    match damage {
+        None => Ok(0),
+        Some(damage) if file.is_none() => Err(damage.into()),
+        Some(damage) => Err(CliError::of_file(damage)),
+    }
 }
 
 pub(super) fn repair(context: &Context, from_seq: u64, yes: bool) -> Result<u8, CliError> {

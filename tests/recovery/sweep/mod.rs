@@ -80,6 +80,8 @@ fn sweep(file: &str, size: usize, cases_of: impl Fn(&Point) -> Vec<Case>) {
         report.note(case, || disturb(case, &end));
     });
     let missed = report.count(Verdict::NotMet);
+    let named = std::env::var("SCHED_SWEEP").is_ok_and(|one| one != "all");
+    assert!(!named || missed == 0, "the point was not met");
     // which of two comes first is not always the same; a small sample may have one or two of those
     assert!(missed <= 2 + tried * MISSED / 100, "{missed} of {tried} points were not met");
 }
