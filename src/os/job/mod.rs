@@ -11,7 +11,7 @@ mod usage;
 
 use super::child::{Executed, NOT_EXECUTED, NOT_RUN};
 use super::junit;
-use super::process::leftovers::{Relative, family};
+use super::process::leftovers::{Relative, family, is_alone};
 use super::process::own_process;
 use super::process::stat::{children, stat};
 use super::runs::SystemRuns;
@@ -126,15 +126,17 @@ impl SystemJob {
     /// Ends what the leader left behind: TERM, a short grace, KILL. How many there were.
     fn end_leftovers(&mut self) -> u32 {
         let mut seen = BTreeSet::new();
-        for (signals, bound) in
-            [(&[Signal::TERM, Signal::CONT][..], GRACE), (&[Signal::KILL][..], KILLED)]
-        {
+        let (us, dispatch) = (std::process::id(), self.dispatch);
+        for (signals, bound, look) in [
+            (&[Signal::TERM, Signal::CONT][..], GRACE, LOOK),
+            (&[Signal::KILL][..], KILLED, LOOK / 20),
+        ] {
             let begun = Instant::now();
             let mut asked = BTreeSet::new();
             loop {
                 self.reap_inherited();
-                let left = family(std::process::id(), self.dispatch);
-                if left.is_empty() {
+                let left = family(us, dispatch);
+                if left.is_empty() && is_alone(us, self.leader(), dispatch) {
                     return count(&seen);
                 }
                 for relative in left.into_iter().filter(|one| asked.insert(*one)) {
@@ -145,7 +147,7 @@ impl SystemJob {
                 if begun.elapsed() > bound {
                     break;
                 }
-                self.bell.wait(LOOK);
+                self.bell.wait(look);
             }
         }
         count(&seen)

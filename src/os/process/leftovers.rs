@@ -53,6 +53,14 @@ pub(in crate::os) fn family(root: u32, dispatch: DispatchId) -> Vec<Relative> {
     found
 }
 
+/// Whether a supervisor has no child but its leader and what belongs to others. What starts the
+/// next one and is gone before one can look is never in a list of the living, and always a child,
+/// alive or not, of who inherits it: only an empty list says that nothing goes on.
+pub(in crate::os) fn is_alone(root: u32, leader: Option<u32>, dispatch: DispatchId) -> bool {
+    let ours = |pid: &u32| Some(*pid) != leader && !is_another(*pid, dispatch);
+    !children(root).iter().any(ours)
+}
+
 /// A process that descends from a supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::os) struct Relative {
