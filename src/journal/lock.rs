@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How often a lock that is held is tried again.
@@ -22,7 +22,6 @@ const SIGNATURE: usize = 96;
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
-    path: PathBuf,
 }
 
 impl FileLock {
@@ -40,7 +39,7 @@ impl FileLock {
                 let here = file.metadata().map_err(io("look at"))?.ino();
                 let there = std::fs::metadata(path).map(|meta| meta.ino()).ok();
                 if there == Some(here) {
-                    let lock = Self { file, path: path.to_owned() };
+                    let lock = Self { file };
                     lock.sign(holder);
                     return Ok(lock);
                 }
@@ -86,11 +85,6 @@ impl FileLock {
         line[..length].copy_from_slice(&text[..length]);
         line[SIGNATURE - 1] = b'\n';
         let _ = self.file.write_all_at(&line, 0);
-    }
-
-    /// Which file it is.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 

@@ -52,7 +52,11 @@ pub const CASES: &[Case] = &[
     Case {
         clause: "an agent that could not tell",
         story: || Story::job().line([exited(1, Verdict::Inconclusive, code(75))]),
-        finds: &[(&[5], "issue:1", "dispatch d1 is judged inconclusive, and it is no task")],
+        finds: &[(
+            &[5],
+            "issue:1",
+            "dispatch d1 is judged inconclusive, and it is neither gate nor suite",
+        )],
     },
     Case {
         clause: "killed from outside without a signal",

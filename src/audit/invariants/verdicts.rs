@@ -40,7 +40,7 @@ fn lacking(dispatch: &Dispatch, verdict: Verdict, exit: &Exit) -> Option<&'stati
         Verdict::WorktreeFailed => (exit.worktree_failed.is_some(), "its tree was made"),
         Verdict::HostFault => (exit.exec_failed.is_some(), "its command could be executed"),
         Verdict::Lost | Verdict::HostLost => (false, "its exit was seen"),
-        Verdict::Inconclusive => (dispatch.slot.is_none(), "it is no task"),
+        Verdict::Inconclusive => (is_check(dispatch), "it is neither gate nor suite"),
         Verdict::HandedBack | Verdict::NeedsHuman | Verdict::Empty | Verdict::UnverifiedExit => {
             (exit.ran, "its command never ran")
         }
