@@ -3,6 +3,7 @@
 
 use crate::world::*;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use sched::domain::command::Command;
 use sched::domain::event::{Event, Exit, Role};
 use sched::domain::fact::{
@@ -207,6 +208,7 @@ fn check_line(w: &World, resolved: &[(BatchId, IssueId)]) {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),
+        rng_seed: seed(),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -229,6 +231,14 @@ proptest! {
     }
 }
 
+/// The cases are the same each time; `PROPTEST_RNG_SEED` asks for others. A failure shows it.
+fn seed() -> RngSeed {
+    let asked = std::env::var("PROPTEST_RNG_SEED").ok();
+    let seed = asked.map_or(1, |text| text.parse().expect("PROPTEST_RNG_SEED is a number"));
+    println!("PROPTEST_RNG_SEED={seed} PROPTEST_CASES={}", cases());
+    RngSeed::Fixed(seed)
+}
+
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200)
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
 }

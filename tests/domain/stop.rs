@@ -238,6 +238,31 @@ fn a_stopped_batch_leaves_those_alone_who_left_it_and_were_queued_again() {
     assert_eq!((w.issue_status("1"), w.issue_status("2")), ("queued", "stopped"));
 }
 
+/// The removal of an earlier run's trees has the name of the issue, as its agent has.
+#[test]
+fn a_stop_of_an_issue_that_was_queued_again_waits_for_its_agent() {
+    let mut w = World::new("");
+    w.given(enqueue(None, &[("7", &[])]));
+    w.base("c0");
+    w.run("issue:7", code(1));
+    let removal = w.open("issue:7");
+    w.given(Fact::Starting(started(removal)));
+    w.given(enqueue(None, &[("7", &[])]));
+    w.base("c0");
+    let agents = w.state.dispatches.values().filter(|d| d.plan.slot.is_some());
+    let agent = agents.map(|d| d.id).next().unwrap();
+    w.given(Fact::Starting(started(agent)));
+    let line = w.given(stop(issue("7")));
+    assert_eq!(line, "operator-acted unit-stopping stop-requested:operator member-stop-requested");
+
+    let line = w.given(Fact::Ended { dispatch: removal, exit: code(0) });
+    assert_eq!(line, "dispatch-exited:done dispatch-planned:reclaim", "its tree is still there");
+    let line = w.given(Fact::Ended { dispatch: agent, exit: killed() });
+    let end = "dispatch-exited:stopped slot-released member-evicted:7:stopped";
+    assert!(line.starts_with(end), "{line}");
+    assert_eq!(w.issue_status("7"), "stopped");
+}
+
 /// A stand-alone issue that has landed and whose suite is red, or runs.
 fn landed_alone(suite: Option<sched::domain::event::Exit>) -> World {
     let mut w = World::new(SUITE);

@@ -60,7 +60,7 @@ fn resume_issue(draft: &mut Draft<'_>, id: &IssueId, asked: OperatorActed) -> Re
 }
 
 fn issue_lives(draft: &Draft<'_>, id: &IssueId) -> bool {
-    draft.issue(id).is_some_and(|i| draft.state.dispatches_of(&i.unit()).next().is_some())
+    draft.issue(id).is_some_and(|i| stop::work_of(&draft.state, &i.unit()).next().is_some())
 }
 
 fn resume_batch(

@@ -147,7 +147,10 @@ pub(super) fn conclude(draft: &mut Draft<'_>, id: &BatchId, issue: &IssueId) {
     }
     let stopping = batch.member(issue).and_then(|m| m.stopping.clone());
     if batch.dissolving.is_none() && batch.stopping.is_none() {
-        if let Some(stopping) = stopping {
+        // an issue that was queued again has its name from its earlier run, whose trees may still
+        // be in removal: what ended need not be what the decision waits for
+        let works = work_of(&draft.state, &unit).next().is_some();
+        if let Some(stopping) = stopping.filter(|_| !works) {
             operator::end_member(draft, id, issue, &stopping);
         }
         return;
