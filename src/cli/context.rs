@@ -185,7 +185,7 @@ impl Surroundings {
         let new = config.as_ref().and_then(|(_, read)| Config::parse(read.as_deref().ok()?).ok());
         let least = new.map_or(session.state.config().min_free(), |config| config.min_free());
         let disk_low = too_little(&session.dir(), least);
-        TickSeen { config, last_tick: self.last_tick, disk_low }
+        TickSeen { config, last_tick: self.last_tick, disk_low, ..TickSeen::default() }
     }
 
     /// Runs something with this world.

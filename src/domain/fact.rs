@@ -3,6 +3,7 @@
 use super::event::{DispatchStarted, Exit, Ground, Merge};
 use super::ids::{BatchId, CommitId, DispatchId, IssueId};
 use super::time::Timestamp;
+use std::collections::BTreeSet;
 
 /// An answer from outside: a value, verified absence, or no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct TickSeen {
     pub last_tick: Option<Timestamp>,
     /// Whether the state directory's disk has less than `min_free`, and how much it has.
     pub disk_low: Option<u64>,
+    /// Whose supervisor still makes the tree: no command runs that could break its bound.
+    pub waiting: BTreeSet<DispatchId>,
 }
 
 /// How an attempt to land ended.

@@ -12,6 +12,7 @@ use crate::crash;
 use crate::domain::effect::{Effect, Probe};
 use crate::domain::event::Event;
 use crate::domain::fact::{Fact, Input, TickSeen};
+use crate::domain::ids::DispatchId;
 use crate::domain::rules::is_overdue;
 use crate::domain::{owed, rests, wants};
 use std::collections::BTreeSet;
@@ -49,8 +50,8 @@ const ROUNDS: u32 = 100_000;
 pub fn tick(session: &mut Session<'_>, world: &World<'_>) -> Result<Report, EngineError> {
     let mut report = Report::default();
     crash::point("tick-locked");
-    let seen = (world.seen)(session);
-    look_at_overdue(session, world, &mut report)?;
+    let mut seen = (world.seen)(session);
+    seen.waiting = look_at_overdue(session, world, &mut report)?;
     commit(session, &mut report, Fact::Tick(seen))?;
     let mut paid = BTreeSet::new();
     let mut looked = BTreeSet::new();
@@ -92,22 +93,25 @@ fn commit(session: &mut Session<'_>, report: &mut Report, fact: Fact) -> Result<
 
 /// Before bounds count, those whose bound has come are looked at. Crash story: a supervisor is
 /// killed behind its receipt, nobody ticks for longer than the timeout, and the next tick must
-/// not stop for its time what has long been done.
+/// not stop for its time what has long been done. Those that wait for their tree are returned.
 fn look_at_overdue(
     session: &mut Session<'_>,
     world: &World<'_>,
     report: &mut Report,
-) -> Result<(), EngineError> {
+) -> Result<BTreeSet<DispatchId>, EngineError> {
     let eyes = Eyes { processes: world.processes, runs: world.runs, git: world.git };
     let (state, now) = (&session.state, session.clock().now());
     let overdue = state.dispatches.values().filter(|d| is_overdue(state, d, &now));
-    let overdue: Vec<Probe> = overdue.map(|d| Probe::Alive(d.id)).collect();
-    for probe in overdue {
-        if let Some(fact) = eyes.look(&session.state, &probe) {
-            commit(session, report, fact)?;
+    let overdue: Vec<DispatchId> = overdue.map(|d| d.id).collect();
+    let mut waiting = BTreeSet::new();
+    for id in overdue {
+        match eyes.look(&session.state, &Probe::Alive(id)) {
+            Some(fact) => commit(session, report, fact)?,
+            None if !world.runs.ran(id) => drop(waiting.insert(id)),
+            None => {}
         }
     }
-    Ok(())
+    Ok(waiting)
 }
 
 fn look(

@@ -1,7 +1,7 @@
 //! Stopping: timeouts, escalation, stronger reasons, operators.
 
 use crate::world::*;
-use sched::domain::fact::{Fact, LandResult, Remains};
+use sched::domain::fact::{Fact, LandResult, Remains, TickSeen};
 
 fn working() -> World {
     let mut w = World::batch("", &["1", "2", "3"]);
@@ -44,6 +44,21 @@ fn a_timeout_of_what_still_waited_for_its_tree_is_nobodys_fault() {
     w.given(stop(issue("1")));
     let line = w.end("batch:b1/1", never_ran());
     assert!(line.starts_with("dispatch-exited:stopped"), "an operator's stop is one: {line}");
+}
+
+#[test]
+fn a_bound_does_not_count_while_a_tree_is_made_unless_that_takes_an_hour_more() {
+    let mut w = working();
+    let waits = |w: &mut World| {
+        let waiting = [w.open("batch:b1/1")].into();
+        w.given(Fact::Tick(TickSeen { waiting, ..TickSeen::default() }))
+    };
+    w.wait(w.dispatch("batch:b1/1").plan.timeout_ms / 1000);
+    assert_eq!(waits(&mut w), "");
+    w.wait(3599);
+    assert_eq!(waits(&mut w), "");
+    w.wait(1);
+    assert_eq!(waits(&mut w), "stop-requested:timeout member-stop-requested");
 }
 
 #[test]

@@ -89,3 +89,23 @@ fn undisturbed_good_work_is_shipped() {
     assert_eq!(finished.outcome.shipped, issues);
     assert!(finished.outcome.issues.values().all(|status| status == "done"));
 }
+
+/// A tree that takes longer than a timeout is made anew until it is there in time: no command runs
+/// for what is left of its bound, or for nothing.
+#[test]
+fn slow_trees_change_no_outcome() {
+    let (mut slow_trees, mut compared) = (0, 0);
+    for seed in 0..40 {
+        let scenario = scenario::Scenario::drawn(&mut tape::Tape::random(seed));
+        let weather = || weather::Weather { slow_tree: 1_000, ..weather::Weather::calm() };
+        let slow = run::run_in(weather(), &scenario, tape::Tape::random(!seed));
+        assert_eq!(slow.failure, None, "{}", slow.trace.join("\n"));
+        slow_trees += slow.met.get("a slow tree").unwrap_or(&0);
+        if scenario.is_comparable() {
+            compared += 1;
+            let quick = run::run(&scenario, tape::Tape::recorded(Vec::new()), true);
+            assert_eq!(slow.outcome, quick.outcome, "seed {seed}\n{}", slow.trace.join("\n"));
+        }
+    }
+    assert!(slow_trees > 20 && compared > 5, "{slow_trees} slow trees, {compared} compared");
+}

@@ -32,7 +32,7 @@ fn seen(us: &Us, session: &Session<'_>) -> TickSeen {
     let applied = session.state.applied.as_ref().is_some_and(|a| a.digest == digest);
     let config = (!applied).then(|| (digest, Ok(world.config.clone())));
     let disk_low = world.disk_low.then_some(1_000);
-    TickSeen { config, last_tick: world.ticked, disk_low }
+    TickSeen { config, last_tick: world.ticked, disk_low, ..TickSeen::default() }
 }
 
 /// One tick under its lock.

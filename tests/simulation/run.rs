@@ -56,9 +56,14 @@ pub struct Run<'s> {
     calm: bool,
 }
 
-/// Runs a scenario to its end, with this weather between.
+/// Runs a scenario to its end, with drawn weather between.
 pub fn run(scenario: &Scenario, mut tape: Tape, gentle: bool) -> Finished {
     let weather = Weather::drawn(&mut tape, gentle);
+    run_in(weather, scenario, tape)
+}
+
+/// Runs a scenario to its end in this weather.
+pub fn run_in(weather: Weather, scenario: &Scenario, tape: Tape) -> Finished {
     let mut repo = Repo::new();
     if !scenario.checked_out {
         repo.leave_base();

@@ -6,7 +6,7 @@ use crate::cli::errors::CliError;
 use crate::cli::{named, output, prose};
 use crate::domain::command::{Command, Enqueue, NewBatch, NewIssue};
 use crate::domain::event::{Mode, Tier, Writer};
-use crate::domain::fact::{Fact, Input};
+use crate::domain::fact::{Fact, Input, TickSeen};
 use crate::domain::ids::{BatchId, IssueId};
 use crate::engine::Session;
 
@@ -52,8 +52,7 @@ fn apply_config(context: &Context, session: &mut Session<'_>) -> Result<(), CliE
     if let Some((_, Err(message))) = &seen.config {
         return Err(CliError::usage(message.clone()).remedy("mend it, then queue again"));
     }
-    let only_config =
-        crate::domain::fact::TickSeen { config: seen.config, last_tick: None, disk_low: None };
+    let only_config = TickSeen { config: seen.config, ..TickSeen::default() };
     if only_config.config.is_some() {
         session.transact(&Input::Fact(Fact::Config(only_config)))?;
     }

@@ -12,7 +12,11 @@ use crate::domain::event::{
 use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::domain::state::{Dispatch, State, Stop};
 use crate::domain::time::Now;
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// How much longer than its timeout a dispatch may wait for its tree, before somebody has to look.
+const TREE: Duration = Duration::from_secs(60 * 60);
 
 /// Wants a dispatch gone. One that never started has nothing to stop: it is superseded.
 pub(super) fn request(draft: &mut Draft<'_>, id: DispatchId, reason: StopReason) {
@@ -65,20 +69,26 @@ pub fn is_overdue(state: &State, dispatch: &Dispatch, now: &Now) -> bool {
 }
 
 /// Bounds that have come: timeouts, wrong procedures, kill escalations.
-pub(super) fn bounds(draft: &mut Draft<'_>) {
+///
+/// A bound is broken by a command that runs: what waits for its tree is let alone, for [`TREE`],
+/// and its supervisor starts nothing whose bound has come meanwhile.
+pub(super) fn bounds(draft: &mut Draft<'_>, waiting: &BTreeSet<DispatchId>) {
     let open: Vec<DispatchId> = draft.state.dispatches.keys().copied().collect();
     for id in open {
         let Some(dispatch) = draft.dispatch(&id) else { continue };
         match &dispatch.stop {
             Some(stop) => escalate(draft, &dispatch, &stop.clone()),
-            None => overdue(draft, &dispatch),
+            None => {
+                let more = if waiting.contains(&id) { TREE } else { Duration::ZERO };
+                overdue(draft, &dispatch, more);
+            }
         }
     }
 }
 
-fn overdue(draft: &mut Draft<'_>, dispatch: &Dispatch) {
+fn overdue(draft: &mut Draft<'_>, dispatch: &Dispatch, more: Duration) {
     let Some(started) = &dispatch.started_at else { return };
-    let timeout = Duration::from_millis(dispatch.plan.timeout_ms);
+    let timeout = Duration::from_millis(dispatch.plan.timeout_ms) + more;
     if started.remaining(timeout, draft.now).is_zero() {
         request(draft, dispatch.id, StopReason::Timeout);
     } else if dispatch.said.wrong.is_some() {

@@ -4,7 +4,8 @@
 
 use super::point::{CALLS, Case, Names, Point, Way, points};
 use crate::bench::{Bench, GATE};
-use std::fs;
+use std::fs::{self, DirEntry};
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -62,6 +63,7 @@ impl World {
         for dir in ["wrap/core", "roles", "numbers", "live", "dispatches", "traces", "disk"] {
             fs::create_dir_all(bench.beside(dir)).unwrap();
         }
+        assert!(Command::new("mkfifo").arg(bench.beside("pause")).status().unwrap().success());
         disk(&bench.beside("disk"));
         fs::create_dir(bench.repository()).unwrap();
         let wrap = WRAP.replace("@SCHED@", env!("CARGO_BIN_EXE_sched"));
@@ -149,7 +151,6 @@ impl World {
         let begun = Instant::now();
         loop {
             let mut tick = self.wrapped(&["tick"]).spawn().unwrap();
-            let mut looks = 0;
             loop {
                 if let Some(case) = case.filter(|case| case.way != Way::Kill)
                     && self.holds(&case.point)
@@ -158,9 +159,8 @@ impl World {
                     std::thread::spawn(move || tick.wait());
                     return Met::Held;
                 }
-                looks += 1;
                 let ended = tick.try_wait().unwrap().is_some();
-                if ended && looks % 4 == 0 && self.bench.processes(" supervise ").is_empty() {
+                if ended && !self.is_any_at_work() {
                     break;
                 }
                 assert!(begun.elapsed() < PATIENCE, "it does not come to an end");
@@ -173,6 +173,16 @@ impl World {
                 return Met::Never;
             }
         }
+    }
+
+    /// Whether a supervisor is left. One that has a name is found without looking at every process.
+    fn is_any_at_work(&self) -> bool {
+        let mut named = fs::read_dir(self.bench.beside("live")).unwrap();
+        let is_alive = |entry: io::Result<DirEntry>| {
+            let stat = Path::new("/proc").join(entry.unwrap().file_name()).join("stat");
+            fs::read_to_string(stat).is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        named.any(is_alive) || !self.bench.processes(" supervise ").is_empty()
     }
 
     fn trace(&self, role: &str) -> String {
@@ -278,6 +288,8 @@ fn options(case: &Case) -> String {
         Way::Kill => "signal=KILL".to_owned(),
         Way::Both | Way::Power => format!("delay_enter={HELD_MICROSECONDS}"),
     };
+    // the call by which `strace` becomes the process is not counted
+    let nth = if call == "execve" { nth - 1 } else { *nth };
     let path = file.as_ref().map_or_else(String::new, |file| format!("-P\n{file}\n"));
     format!("-e\nsignal=KILL\n-e\ntrace={call}\n-e\ninject={call}:{what}:when={nth}\n{path}")
 }

@@ -31,14 +31,17 @@ subcommand() {
 
 # No two at a time where one starts the other: then each run goes like the one before.
 alone() {
+    local pause
+    exec {pause}<>"$root/pause"
     for try in {1..300}; do
         busy=
         for pid in "$root"/live/*; do
             read -r stat <"/proc/${pid##*/}/stat" && [[ $stat != *") Z "* ]] && busy=yes
         done 2>/dev/null
         [ -n "$busy" ] || break
-        sleep 0.01
+        read -rt 0.01 -u "$pause" # nobody writes: a pause without a process
     done
+    exec {pause}>&-
     : >"$root/live/$$"
 }
 
