@@ -173,10 +173,7 @@ impl World {
             command.end((!proc.killed).then_some(proc.code), proc.killed.then_some(9));
         }
         let Some(dispatch) = proc.supervises.filter(|_| proc.killed) else { return };
-        let receipt = self.runs.get(&dispatch).is_some_and(|run| run.receipt.is_some());
-        let ran =
-            self.commands.values().any(|c| c.dispatch() == dispatch && c.phase != Phase::Held);
-        if ran && !receipt {
+        if self.runs.get(&dispatch).is_some_and(|run| run.ran && run.receipt.is_none()) {
             // how it ends is not known to anybody
             self.meet("a supervisor killed while its command ran", true);
         }
