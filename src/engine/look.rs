@@ -81,7 +81,9 @@ impl Eyes<'_> {
             });
         }
         let ran = self.runs.ran(id);
-        let ground = self.ground(state, dispatch);
+        let rebooted = self.processes.rebooted_since(&started.process);
+        let readable = !rebooted || self.mend(dispatch);
+        let ground = readable.then(|| self.ground(state, dispatch)).flatten();
         if !judgeable(dispatch, ran, ground.is_some()) {
             return Some(Fact::Unreadable { dispatch: id });
         }
@@ -90,7 +92,7 @@ impl Eyes<'_> {
             remains: Remains {
                 claimed: self.runs.claimed(id),
                 ran,
-                rebooted: self.processes.rebooted_since(&started.process),
+                rebooted,
                 ground,
                 output_tail: self.runs.output_tail(id),
             },
@@ -99,6 +101,12 @@ impl Eyes<'_> {
 
     fn ground(&self, state: &State, dispatch: &Dispatch) -> Option<Ground> {
         ground(self.git?, state, dispatch)
+    }
+
+    /// Has a branch be one that can be read, after power may have failed. Whether it is.
+    fn mend(&self, dispatch: &Dispatch) -> bool {
+        let Tree::Member { branch, commit, .. } = &dispatch.plan.tree else { return true };
+        self.git.is_none_or(|git| git.mend(branch, commit).is_ok())
     }
 
     /// Landings that are on an integration branch behind the journal's back.

@@ -71,6 +71,20 @@ pub trait Git {
     /// [`TreeError`], which says whether the member's own branch or path is the cause.
     fn make_tree(&self, request: &TreeRequest) -> Result<MadeTree, TreeError>;
 
+    /// After power failed: a branch whose objects did not all reach the disk goes back to the
+    /// newest commit it was at that is whole, or else to `start`. Whether it had to. Not bounded
+    /// in time.
+    ///
+    /// # Errors
+    /// [`GitError`]; the branch is where it was.
+    fn mend(&self, branch: &str, start: &CommitId) -> Result<bool, GitError>;
+
+    /// Has everything in the repository reach the disk, whoever wrote it.
+    ///
+    /// # Errors
+    /// [`GitError::System`] when the file system does not say so.
+    fn sync(&self) -> Result<(), GitError>;
+
     /// What a member's tree and branch show. A tree that is gone is a value, not an absence.
     fn ground(&self, path: &str, branch: &str, integration: &CommitId) -> Seen<Ground>;
 

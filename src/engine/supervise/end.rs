@@ -22,8 +22,9 @@ const GROUND_FOR: Duration = Duration::from_secs(5);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Writes the receipt and commits the exit with its consequences. The receipt comes first: what
-/// follows may take its time, and what it finds a tick finds too.
+/// Writes the receipt and commits the exit with its consequences. The receipt comes first, once
+/// the work that it vouches for is on the disk: what follows may take its time, and what it finds
+/// a tick finds too.
 pub(super) fn end(
     session: &mut Session<'_>,
     id: DispatchId,
@@ -37,7 +38,11 @@ pub(super) fn end(
     if plan.plan.reclaim.is_some() {
         exit.reclaimed = (station.reclaimed)();
     }
-    let written = station.job.write_receipt(&exit).is_ok();
+    // Crash story: the receipt says that the command did its work, power fails, and the commits
+    // that its own git had not synced are gone: half of the work would be taken for all of it.
+    let worked = session.state.dispatch(&id).is_some_and(|d| is_judged_by_ground(d, &exit));
+    let synced = !worked || station.git.is_none_or(|git| git.sync().is_ok());
+    let written = synced && station.job.write_receipt(&exit).is_ok();
     crash::point("supervise-receipt");
     let _ = session.refresh();
     let dispatch = session.state.dispatch(&id).cloned();

@@ -2,7 +2,8 @@
 //!
 //! Reading order: `run` (one bounded child), `refs`, `commit` and `merge` (objects without a
 //! tree), `land` and `rebase` built on them, `clean` and `ship`; then working trees: `registry`
-//! and `place` (which are ours, and where they may lie), `make`, `tree`, `rescue`, `remove`.
+//! and `place` (which are ours, and where they may lie), `make`, `tree`, `mend`, `rescue`,
+//! `remove`.
 
 mod checkouts;
 mod clean;
@@ -11,6 +12,7 @@ mod discover;
 mod land;
 mod locks;
 mod make;
+mod mend;
 mod merge;
 mod message;
 mod nested;
@@ -121,6 +123,14 @@ impl Git for GitCommand {
 
     fn make_tree(&self, request: &TreeRequest) -> Result<MadeTree, TreeError> {
         self.launcher.make_tree(request)
+    }
+
+    fn mend(&self, branch: &str, start: &CommitId) -> Result<bool, GitError> {
+        self.launcher.mend(branch, start)
+    }
+
+    fn sync(&self) -> Result<(), GitError> {
+        self.launcher.common_dir().and_then(|directory| tree::on_disk(&directory))
     }
 
     fn ground(&self, path: &str, branch: &str, integration: &CommitId) -> Seen<Ground> {

@@ -126,7 +126,9 @@ impl Launcher {
         }
         let mut loose: Vec<CommitId> = Vec::new();
         for commit in found {
-            let call = self.git("rev-list").args(["-n", "1", &commit.0, "--not"]);
+            // a branch that power has left without its objects reaches nothing
+            let call = self.git("rev-list").args(["-n", "1", "--ignore-missing"]);
+            let call = call.args([&commit.0, "--not"]);
             let call = call.args(["--branches", "--tags", "--remotes", "--glob=refs/sched"]);
             if !loose.contains(&commit) && !call.line()?.is_empty() {
                 loose.push(commit);

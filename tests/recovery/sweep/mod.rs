@@ -70,9 +70,16 @@ fn chosen(all: Vec<Case>, size: usize) -> Vec<Case> {
 }
 
 fn sweep(file: &str, size: usize, cases_of: impl Fn(&Point) -> Vec<Case>) {
-    let calm = World::new(|_| {});
-    let points = calm.points();
-    calm.check("undisturbed");
+    let undisturbed = || {
+        let calm = World::new(|_| {});
+        let points = calm.points();
+        calm.check("undisturbed");
+        (calm, points)
+    };
+    // on a machine that is busy a start may come too late, and all names behind it are others
+    let mut runs = (0..TRIES).map(|_| undisturbed());
+    let usual = runs.find(|(calm, _)| !calm.bench.ok(&["log"]).contains(" expired"));
+    let (calm, points) = usual.expect("each run is disturbed by what else the machine does");
     let end = End::of(&calm.bench);
     drop(calm);
     let all: Vec<Case> = points.iter().flat_map(cases_of).collect();

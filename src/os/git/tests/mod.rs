@@ -1,6 +1,7 @@
 //! Against real git in temporary directories: no HOME, no identity, no configuration.
 
 mod landing;
+mod mending;
 mod rebasing;
 mod refs;
 mod repository;
