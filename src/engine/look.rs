@@ -99,8 +99,13 @@ impl Eyes<'_> {
         })
     }
 
+    /// What is judged is on the disk first. Crash story: an agent's exit is acknowledged, power
+    /// fails, and the commits that its own git had not synced come back as empty files:
+    /// acknowledged work is gone, and whatever is built on it cannot be read.
     fn ground(&self, state: &State, dispatch: &Dispatch) -> Option<Ground> {
-        ground(self.git?, state, dispatch)
+        let git = self.git?;
+        git.sync().ok()?;
+        ground(git, state, dispatch)
     }
 
     /// Has a branch be one that can be read, after power may have failed. Whether it is.

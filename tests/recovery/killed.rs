@@ -41,6 +41,29 @@ fn a_reboot_under_an_agent_costs_no_attempt() {
     assert_eq!(bench.outcome().agents, ["agent good", "agent good", "agent bad"]);
 }
 
+/// The commit of an agent under a name, and nothing in it: git syncs a branch, not what it names.
+#[test]
+fn work_that_power_took_from_an_agent_is_done_again() {
+    let waits = "touch \"$HOME/worked\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done";
+    let bench = Bench::new(&format!("{WORKS} && {{ {waits}; }}"), GATE);
+    bench.ok(&["enqueue", "--batch", "b1", "--issues", "good,bad"]);
+    bench.ok(&["tick"]);
+    bench.until("the agent has committed", || bench.beside("worked").exists());
+    signal(KILL, &bench.processes(""));
+    let branch = bench.git(&["for-each-ref", "--format=%(refname)", "refs/heads/sched/b1/1-good"]);
+    for what in [":work-good", ""] {
+        let id = bench.git(&["rev-parse", &format!("{}{what}", branch.trim())]);
+        let object = format!(".git/objects/{}/{}", &id[..2], id[2..].trim());
+        let object = bench.repository().join(object);
+        std::fs::remove_file(&object).unwrap();
+        std::fs::write(&object, "").unwrap();
+    }
+    go_on(&bench, &[("SCHED_TEST_BOOT_ID", "another")]);
+    assert_eq!(bench.outcome().agents, ["agent good", "agent good", "agent bad"]);
+    assert_eq!(bench.outcome().base, "good (#good)\nfirst\n");
+    bench.git(&["fsck", "--no-reflogs"]);
+}
+
 #[test]
 fn a_stop_whose_command_is_killed_before_it_signals_is_signalled_by_the_next_tick() {
     let bench = waiting();

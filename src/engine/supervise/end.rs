@@ -40,6 +40,7 @@ pub(super) fn end(
     }
     // Crash story: the receipt says that the command did its work, power fails, and the commits
     // that its own git had not synced are gone: half of the work would be taken for all of it.
+    // And what is judged below is on the disk before anybody builds on it.
     let worked = session.state.dispatch(&id).is_some_and(|d| is_judged_by_ground(d, &exit));
     let synced = !worked || station.git.is_none_or(|git| git.sync().is_ok());
     let written = synced && station.job.write_receipt(&exit).is_ok();
@@ -47,9 +48,10 @@ pub(super) fn end(
     let _ = session.refresh();
     let dispatch = session.state.dispatch(&id).cloned();
     if let Some(dispatch) = dispatch.filter(|d| is_judged_by_ground(d, &exit)) {
-        exit.ground = ground(session, &dispatch, station);
-        if !look::judgeable(&dispatch, exit.ran, exit.ground.is_some()) && written {
-            return Supervised::Left; // nobody can tell now; a tick will, from the receipt
+        exit.ground = synced.then(|| ground(session, &dispatch, station)).flatten();
+        let judgeable = look::judgeable(&dispatch, exit.ran, exit.ground.is_some());
+        if !judgeable && (written || !synced) {
+            return Supervised::Left; // nobody can tell now; a tick will, from what is there
         }
     }
     let ended = commit(session, id, &exit, station);

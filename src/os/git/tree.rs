@@ -87,10 +87,6 @@ impl Launcher {
     ) -> Result<Ground, GitError> {
         let name = branch_ref(branch);
         let tip = self.resolve(&name)?;
-        // Crash story: an agent's exit is acknowledged, power fails, and the commits that its own
-        // git had not synced come back as empty files: acknowledged work is gone, and whatever is
-        // built on it cannot be read.
-        on_disk(&self.common_dir()?)?;
         let (commits, merged) = match &tip {
             Some(tip) => {
                 let call = self.git("rev-list").args(["--count", &tip.0, "--not", &integration.0]);

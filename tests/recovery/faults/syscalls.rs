@@ -3,6 +3,7 @@
 use super::namespaces::cannot_run;
 use super::{Written, assert_not_appended, behind, ended, length};
 use crate::bench::{Bench, GATE, WORKS};
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Output};
 
@@ -185,21 +186,26 @@ fn a_supervisor_whose_sync_fails_leaves_the_rest_to_a_new_process() {
     assert_eq!(bench.outcome().base, "1 (#1)\nfirst\n");
 }
 
-/// Whatever a power cut takes, it does not take the one proof of an end that has no line yet.
+/// Whatever a power cut takes, it does not take the one proof of an end that has no line yet, nor
+/// leave a proof of work that it takes.
 #[test]
-fn a_receipt_is_durable_before_its_line_is_written() {
+fn an_agents_work_is_durable_before_its_receipt_and_that_before_its_line() {
     if !can_inject() {
         return;
     }
     let bench = ready();
     let calls = bench.beside("calls").display().to_string();
-    let trace = ["strace", "-f", "-y", "-e", "trace=pwrite64,fsync,fdatasync", "-o", &calls];
+    let trace = ["strace", "-f", "-y", "-e", "trace=pwrite64,fsync,fdatasync,syncfs", "-o", &calls];
     behind(&bench, &trace, &["tick"]).output().unwrap();
     let calls = fs::read_to_string(calls).unwrap();
-    let (mut unsynced, mut lines) = (std::collections::BTreeSet::new(), 0);
+    let (mut unsynced, mut lines) = (BTreeSet::new(), 0);
+    let mut first: Vec<(&str, &str)> = Vec::new();
     for (process, call) in calls.lines().filter_map(|line| line.split_once(' ')) {
         let (call, rest) = call.trim_start().split_once('(').unwrap_or_default();
         let file = rest.split('>').next().unwrap_or_default();
+        if call == "syncfs" || file.ends_with("/receipt.json") {
+            first.push((process, call));
+        }
         match (call, file.rsplit('/').next()) {
             ("pwrite64", Some("receipt.json")) => drop(unsynced.insert(process)),
             ("fsync" | "fdatasync", Some("receipt.json")) => drop(unsynced.remove(process)),
@@ -211,4 +217,9 @@ fn a_receipt_is_durable_before_its_line_is_written() {
         }
     }
     assert!(calls.contains("receipt.json") && lines > 4, "{lines} lines:\n{calls}");
+    let agents = first.first().expect("there is a receipt").0;
+    let of_agent = first.iter().filter(|(process, _)| *process == agents).map(|(_, call)| *call);
+    let of_agent: Vec<&str> = of_agent.collect();
+    // its space is made durable, then what the agent did, then what is said of it
+    assert_eq!(of_agent, ["pwrite64", "fsync", "syncfs", "pwrite64", "fsync"], "{calls}");
 }
