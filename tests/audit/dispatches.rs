@@ -110,6 +110,14 @@ pub const ENDS: &[Case] = &[
         story: || Story::job().line([expired(1)]),
         finds: &[(&[4, 5], "issue:1", "dispatch d1 expired and was started")],
     },
+    Case {
+        clause: "a gate has no end when its batch is over",
+        story: || {
+            let batch = Story::batch(&["1"]).line(done(1, "1")).line([gate(2, "batch:b1/1")]);
+            batch.line([started(2)]).line([evicted("1"), dissolved("nothing-landed", [1, 1, 0, 0])])
+        },
+        finds: &[(&[7, 8], "batch:b1/1", "batch:b1/1 is over, and its gate has no end")],
+    },
 ];
 
 fn planned() -> Story {

@@ -2,8 +2,9 @@
 
 use super::Case;
 use super::history::{Dispatch, Known};
+use super::members::batch_over;
 use crate::domain::event::{Event, Role};
-use crate::domain::ids::DispatchId;
+use crate::domain::ids::{BatchId, DispatchId, Unit};
 
 /// Rule 1: a dispatch is planned once and started once, and a unit has one agent at a time.
 pub(super) fn starts(case: &mut Case<'_>, event: &Event) {
@@ -86,4 +87,26 @@ pub(super) fn ends(case: &mut Case<'_>, event: &Event) {
         let message = format!("dispatch {id} expired and was started");
         case.found(3, &[dispatch.last_entry()], unit, message);
     }
+}
+
+/// Rule 3: what works for a batch has ended when that is over; only its trees are removed later.
+pub(super) fn line(case: &mut Case<'_>) {
+    for batch in case.entry.events.iter().filter_map(batch_over) {
+        for unit in units_of(case, batch) {
+            let works = |d: &&Dispatch| d.is_live() && d.role != Role::Reclaim;
+            let works = case.history.dispatches_of(&unit).find(works);
+            let works = works.map(|d| (d.last_entry(), d.role.name()));
+            if let Some((seq, role)) = works {
+                let message = format!("{unit} is over, and its {role} has no end");
+                case.found(3, &[seq], Some(unit), message);
+            }
+        }
+    }
+}
+
+/// A batch and its members.
+fn units_of(case: &Case<'_>, id: &BatchId) -> Vec<Unit> {
+    let members = case.history.batch(id).into_iter().flat_map(|batch| batch.members.keys());
+    let units = members.map(|issue| case.history.member_unit(id, issue));
+    std::iter::once(Unit::Batch(id.clone())).chain(units).collect()
 }

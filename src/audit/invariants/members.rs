@@ -62,15 +62,19 @@ fn resolved(case: &mut Case<'_>, batch: &BatchId, issue: &IssueId, how: Left) {
     }
 }
 
+/// The batch that is over with an event.
+pub(super) fn batch_over(event: &Event) -> Option<&BatchId> {
+    match event {
+        Event::BatchDone(e) => Some(&e.batch),
+        Event::BatchStopped(e) => Some(&e.batch),
+        Event::BatchDissolved(e) => Some(&e.0.batch),
+        _ => None,
+    }
+}
+
 /// A batch that is over leaves no member without an outcome.
 pub(super) fn line(case: &mut Case<'_>) {
-    for event in &case.entry.events {
-        let id = match event {
-            Event::BatchDone(e) => &e.batch,
-            Event::BatchStopped(e) => &e.batch,
-            Event::BatchDissolved(e) => &e.0.batch,
-            _ => continue,
-        };
+    for id in case.entry.events.iter().filter_map(batch_over) {
         let Some(batch) = case.history.batch(id).filter(|b| b.has_unresolved()) else { continue };
         let left = batch.members.iter().filter(|(_, member)| member.outcome.is_none());
         let ended = |issue: &IssueId| case.history.issue(issue).is_some_and(|i| i.over);

@@ -113,7 +113,7 @@ const EVENT_CHECKS: &[fn(&mut Case<'_>, &Event)] = &[
 
 /// What each rule looks at when a line is whole.
 const LINE_CHECKS: &[fn(&mut Case<'_>)] =
-    &[slots::line, members::line, evictions::line, moment::line];
+    &[dispatches::line, slots::line, members::line, evictions::line, moment::line];
 
 /// What a rule sees.
 struct Case<'a> {
