@@ -182,7 +182,10 @@ fn counts(call: &str, arguments: &str, file: Option<&str>) -> bool {
             let file = file.unwrap_or_default();
             let makes = arguments.contains("O_EXCL")
                 || (arguments.contains("O_CREAT") && file.contains("/runs/"));
-            makes && !file.contains("tmp_obj_") && !file.contains("/runs/0")
+            makes
+                && !file.contains("tmp_obj_")
+                && !file.contains("/.tmp")
+                && !file.contains("/runs/0")
         }
         "clone" | "clone3" => !arguments.contains("CLONE_THREAD"),
         "write" | "writev" => !nowhere.iter().any(|end| arguments.contains(end)),
