@@ -66,7 +66,11 @@ fn remove_hollow(objects: &Path) -> std::io::Result<()> {
             continue;
         }
         for object in fs::read_dir(directory.path())? {
-            let path = object?.path();
+            let object = object?;
+            if object.file_name().to_string_lossy().starts_with("tmp_") {
+                continue; // somebody writes it now
+            }
+            let path = object.path();
             let mut first = [0];
             let n = File::open(&path)?.read(&mut first)?;
             if n == 0 || first == [0] {

@@ -67,7 +67,10 @@ fn a_branch_without_its_objects_goes_back_to_what_can_be_read() {
         let w = worked();
         let object = w.object(&revision.replace("{}", BRANCH));
         w.hollow(&object, content);
+        let of_another = object.with_file_name("tmp_obj_x");
+        write(&of_another, "");
         assert!(w.mend(), "{revision}");
+        assert!(of_another.exists(), "somebody may just write it");
         assert_eq!(w.f.at(BRANCH), w.first, "{revision}");
         assert!(!object.exists(), "git would take it for the object");
         assert!(!w.mend(), "it is whole now");
