@@ -228,7 +228,7 @@ impl std::fmt::Display for GitVersion {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
     /// Somebody else holds one of git's lock files; to be tried again later.
-    #[error("`{path}` is held by another git process")]
+    #[error("`{path}` is held by another git process, or was left there less than a minute ago")]
     Locked {
         /// The lock file.
         path: String,

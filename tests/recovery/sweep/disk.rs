@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// Enough for a scheduler that starts nothing on a disk which is nearly full.
 const SIZE: u64 = 1 << 30;
@@ -65,7 +66,14 @@ impl Disk {
 
     /// Power is back; nobody uses it.
     pub fn mount_again(&self) {
-        run("umount", &[self.place.to_str().unwrap()]).unwrap();
+        let place = self.place.to_str().unwrap();
+        // a process that is gone may hold what it had open for a moment more
+        let tried = (0..200).map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            run("umount", &[place])
+        });
+        let mut left = tried.skip_while(Result::is_err);
+        assert!(left.next().is_some(), "`{place}` is busy for ever");
         self.mount_here().unwrap();
     }
 }

@@ -264,12 +264,12 @@ fn audit(bench: &Bench, what: &str) {
     assert!(output.status.success(), "{what}: {output:?}");
 }
 
-/// Lock files of git's.
+/// Lock files of git's; those of the state directory are not.
 fn locks(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("sched") {
+        if path.is_dir() && !path.ends_with(".git/sched") {
             found.extend(locks(&path));
         } else if path.extension().is_some_and(|end| end == "lock") {
             found.push(path);
