@@ -55,6 +55,9 @@ impl Runs for Leaving {
     fn ran(&self, _: DispatchId) -> bool {
         true
     }
+    fn ran_up(&self, _: DispatchId) -> Option<u64> {
+        None
+    }
     fn receipt(&self, _: DispatchId) -> Option<Exit> {
         let exit = Exit { ran: true, code: Some(0), ..Exit::default() };
         self.has_left.load(SeqCst).then_some(exit)

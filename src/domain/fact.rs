@@ -3,7 +3,8 @@
 use super::event::{DispatchStarted, Exit, Ground, Merge};
 use super::ids::{BatchId, CommitId, DispatchId, IssueId};
 use super::time::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// An answer from outside: a value, verified absence, or no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,9 @@ pub struct TickSeen {
     pub last_tick: Option<Timestamp>,
     /// Whether the state directory's disk has less than `min_free`, and how much it has.
     pub disk_low: Option<u64>,
-    /// Whose supervisor still makes the tree: no command runs that could break its bound.
-    pub waiting: BTreeSet<DispatchId>,
+    /// How long commands waited for their trees after their supervisors began, or wait still: no
+    /// command runs then that could break its bound.
+    pub waited: BTreeMap<DispatchId, Duration>,
 }
 
 /// How an attempt to land ended.

@@ -14,8 +14,10 @@ use crate::domain::event::Event;
 use crate::domain::fact::{Fact, Input, TickSeen};
 use crate::domain::ids::DispatchId;
 use crate::domain::rules::is_overdue;
+use crate::domain::state::State;
 use crate::domain::{owed, rests, wants};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// The world as a tick needs it.
 pub struct World<'a> {
@@ -51,7 +53,7 @@ pub fn tick(session: &mut Session<'_>, world: &World<'_>) -> Result<Report, Engi
     let mut report = Report::default();
     crash::point("tick-locked");
     let mut seen = (world.seen)(session);
-    seen.waiting = look_at_overdue(session, world, &mut report)?;
+    seen.waited = look_at_overdue(session, world, &mut report)?;
     commit(session, &mut report, Fact::Tick(seen))?;
     let mut paid = BTreeSet::new();
     let mut looked = BTreeSet::new();
@@ -93,25 +95,34 @@ fn commit(session: &mut Session<'_>, report: &mut Report, fact: Fact) -> Result<
 
 /// Before bounds count, those whose bound has come are looked at. Crash story: a supervisor is
 /// killed behind its receipt, nobody ticks for longer than the timeout, and the next tick must
-/// not stop for its time what has long been done. Those that wait for their tree are returned.
+/// not stop for its time what has long been done. How long they waited for their trees is told.
 fn look_at_overdue(
     session: &mut Session<'_>,
     world: &World<'_>,
     report: &mut Report,
-) -> Result<BTreeSet<DispatchId>, EngineError> {
+) -> Result<BTreeMap<DispatchId, Duration>, EngineError> {
     let eyes = Eyes { processes: world.processes, runs: world.runs, git: world.git };
     let (state, now) = (&session.state, session.clock().now());
     let overdue = state.dispatches.values().filter(|d| is_overdue(state, d, &now));
     let overdue: Vec<DispatchId> = overdue.map(|d| d.id).collect();
-    let mut waiting = BTreeSet::new();
+    let mut all = BTreeMap::new();
     for id in overdue {
         match eyes.look(&session.state, &Probe::Alive(id)) {
             Some(fact) => commit(session, report, fact)?,
-            None if !world.runs.ran(id) => drop(waiting.insert(id)),
-            None => {}
+            None => drop(all.insert(id, waited(&session.state, world.runs, id))),
         }
     }
-    Ok(waiting)
+    Ok(all)
+}
+
+/// How long the command of a dispatch was kept from running once that had started.
+fn waited(state: &State, runs: &dyn Runs, id: DispatchId) -> Duration {
+    if !runs.ran(id) {
+        return Duration::MAX;
+    }
+    let started = state.dispatch(&id).and_then(|dispatch| dispatch.started_at.as_ref());
+    let between = runs.ran_up(id).zip(started).map(|(ran, at)| ran.saturating_sub(at.up));
+    Duration::from_millis(between.unwrap_or_default())
 }
 
 fn look(

@@ -13,13 +13,15 @@
 //! No signal that was ignored when the scheduler was started (by `nohup`, say) is ignored by
 //! the command, and none is blocked.
 
+use super::clock::SystemClock;
 use crate::crash;
+use crate::engine::ports::Clock;
 use crate::journal::disk::sync_dir;
 use rustix::io::{fcntl_dupfd_cloexec, write};
 use rustix::stdio::{dup2_stdout, stderr, stdout};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -76,9 +78,12 @@ fn say(to: impl AsFd, bytes: &[u8]) -> bool {
     write(to, bytes).is_ok()
 }
 
+/// Says that it ran, and when, in milliseconds of uptime.
 fn mark_ran(run_dir: &Path) -> std::io::Result<()> {
     let path = run_dir.join("ran");
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let up = SystemClock::default().up().as_millis();
+    let _ = file.write_all(up.to_string().as_bytes()); // that it is there is what counts
     sync_dir(run_dir)
 }
 

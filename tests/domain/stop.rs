@@ -2,6 +2,7 @@
 
 use crate::world::*;
 use sched::domain::fact::{Fact, LandResult, Remains, TickSeen};
+use std::time::Duration;
 
 fn working() -> World {
     let mut w = World::batch("", &["1", "2", "3"]);
@@ -50,8 +51,8 @@ fn a_timeout_of_what_still_waited_for_its_tree_is_nobodys_fault() {
 fn a_bound_does_not_count_while_a_tree_is_made_unless_that_takes_an_hour_more() {
     let mut w = working();
     let waits = |w: &mut World| {
-        let waiting = [w.open("batch:b1/1")].into();
-        w.given(Fact::Tick(TickSeen { waiting, ..TickSeen::default() }))
+        let waited = [(w.open("batch:b1/1"), Duration::MAX)].into();
+        w.given(Fact::Tick(TickSeen { waited, ..TickSeen::default() }))
     };
     w.wait(w.dispatch("batch:b1/1").plan.timeout_ms / 1000);
     assert_eq!(waits(&mut w), "");
@@ -59,6 +60,19 @@ fn a_bound_does_not_count_while_a_tree_is_made_unless_that_takes_an_hour_more() 
     assert_eq!(waits(&mut w), "");
     w.wait(1);
     assert_eq!(waits(&mut w), "stop-requested:timeout member-stop-requested");
+}
+
+#[test]
+fn a_command_has_all_of_its_time_however_long_its_tree_took() {
+    let mut w = working();
+    let late = |w: &mut World| {
+        let waited = [(w.open("batch:b1/1"), Duration::from_secs(60))].into();
+        w.given(Fact::Tick(TickSeen { waited, ..TickSeen::default() }))
+    };
+    w.wait(w.dispatch("batch:b1/1").plan.timeout_ms / 1000 + 59);
+    assert_eq!(late(&mut w), "");
+    w.wait(1);
+    assert_eq!(late(&mut w), "stop-requested:timeout member-stop-requested");
 }
 
 #[test]

@@ -207,8 +207,10 @@ pub fn step(machine: &Arc<Machine>, scenario: &Scenario, pid: u32) {
     }
     match act {
         Act::MarkRan => {
+            let up = world.up;
             let run = world.runs.entry(dispatch).or_default();
             let again = std::mem::replace(&mut run.ran, true);
+            run.ran_up.get_or_insert(up);
             if again && let Some(command) = world.commands.get_mut(&pid) {
                 command.end(Some(125), None);
             }

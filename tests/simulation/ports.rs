@@ -189,6 +189,10 @@ impl Runs for SimRuns {
         self.0.world().runs.get(&dispatch).is_some_and(|run| run.ran)
     }
 
+    fn ran_up(&self, dispatch: DispatchId) -> Option<u64> {
+        self.0.world().runs.get(&dispatch)?.ran_up
+    }
+
     fn receipt(&self, dispatch: DispatchId) -> Option<Exit> {
         self.0.step("look at the receipt");
         self.0.world().runs.get(&dispatch)?.receipt.clone()

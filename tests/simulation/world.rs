@@ -62,6 +62,7 @@ pub struct Run {
     pub prepared: bool,
     pub claimed: bool,
     pub ran: bool,
+    pub ran_up: Option<u64>,
     pub receipt: Option<Exit>,
     pub output: u64,
     pub reclaimed: Vec<Reclaimed>,

@@ -12,10 +12,10 @@ use crate::domain::event::{
 use crate::domain::ids::{BatchId, DispatchId, IssueId, Unit};
 use crate::domain::state::{Dispatch, State, Stop};
 use crate::domain::time::Now;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How much longer than its timeout a dispatch may wait for its tree, before somebody has to look.
+/// For how long at most a dispatch may wait for its tree before that counts as its own time.
 const TREE: Duration = Duration::from_secs(60 * 60);
 
 /// Wants a dispatch gone. One that never started has nothing to stop: it is superseded.
@@ -70,25 +70,25 @@ pub fn is_overdue(state: &State, dispatch: &Dispatch, now: &Now) -> bool {
 
 /// Bounds that have come: timeouts, wrong procedures, kill escalations.
 ///
-/// A bound is broken by a command that runs: what waits for its tree is let alone, for [`TREE`],
-/// and its supervisor starts nothing whose bound has come meanwhile.
-pub(super) fn bounds(draft: &mut Draft<'_>, waiting: &BTreeSet<DispatchId>) {
+/// A bound is broken by a command that runs: what it waited for its tree does not count, up to
+/// [`TREE`].
+pub(super) fn bounds(draft: &mut Draft<'_>, waited: &BTreeMap<DispatchId, Duration>) {
     let open: Vec<DispatchId> = draft.state.dispatches.keys().copied().collect();
     for id in open {
         let Some(dispatch) = draft.dispatch(&id) else { continue };
         match &dispatch.stop {
             Some(stop) => escalate(draft, &dispatch, &stop.clone()),
             None => {
-                let more = if waiting.contains(&id) { TREE } else { Duration::ZERO };
-                overdue(draft, &dispatch, more);
+                let waited = waited.get(&id).copied().unwrap_or_default();
+                overdue(draft, &dispatch, waited.min(TREE));
             }
         }
     }
 }
 
-fn overdue(draft: &mut Draft<'_>, dispatch: &Dispatch, more: Duration) {
+fn overdue(draft: &mut Draft<'_>, dispatch: &Dispatch, waited: Duration) {
     let Some(started) = &dispatch.started_at else { return };
-    let timeout = Duration::from_millis(dispatch.plan.timeout_ms) + more;
+    let timeout = Duration::from_millis(dispatch.plan.timeout_ms) + waited;
     if started.remaining(timeout, draft.now).is_zero() {
         request(draft, dispatch.id, StopReason::Timeout);
     } else if dispatch.said.wrong.is_some() {

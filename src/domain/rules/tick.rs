@@ -14,7 +14,7 @@ pub(super) fn tick(draft: &mut Draft<'_>, seen: &TickSeen) {
     config(draft, seen);
     disk(draft, seen);
     conditions::forget_branches(draft);
-    stop::bounds(draft, &seen.waiting);
+    stop::bounds(draft, &seen.waited);
     recover::missed_moves(draft);
     missing_profiles(draft);
 }

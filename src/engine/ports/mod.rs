@@ -75,6 +75,8 @@ pub trait Runs {
     fn claimed(&self, dispatch: DispatchId) -> bool;
     /// Whether its command ran.
     fn ran(&self, dispatch: DispatchId) -> bool;
+    /// The uptime, in milliseconds, at which its command was let run, where that is known.
+    fn ran_up(&self, dispatch: DispatchId) -> Option<u64>;
     /// How it ended, if its supervisor could write that down.
     fn receipt(&self, dispatch: DispatchId) -> Option<Exit>;
     /// The last lines of its output.

@@ -17,7 +17,6 @@ use crate::crash;
 use crate::domain::event::{Exit, Reclaimed, Tree};
 use crate::domain::fact::{Fact, Input};
 use crate::domain::ids::DispatchId;
-use crate::domain::rules::is_overdue;
 use crate::domain::state::Dispatch;
 use crate::journal::JournalError;
 use end::end;
@@ -132,16 +131,14 @@ pub fn supervise(
 }
 
 /// Making a tree may take long. Who was told to leave meanwhile, or finds that a stop was asked
-/// for or that its bound has come, does not let the command run any more.
+/// for, does not let the command run any more.
 fn unwanted(session: &mut Session<'_>, id: DispatchId, station: &Station<'_>) -> Option<Exit> {
     let told = station.job.told();
     if session.has_grown() {
         // what cannot be read now is read by the commit at the end
         let _ = session.refresh();
     }
-    let now = session.clock().now();
-    let is_wanted = |d: &Dispatch| d.stop.is_none() && !is_overdue(&session.state, d, &now);
-    let wanted = session.state.dispatch(&id).is_some_and(is_wanted);
+    let wanted = session.state.dispatch(&id).is_some_and(|dispatch| dispatch.stop.is_none());
     (told || !wanted).then(|| Exit { supervisor: told, ..Exit::default() })
 }
 

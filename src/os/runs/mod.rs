@@ -112,6 +112,10 @@ impl Runs for SystemRuns {
         self.there(dispatch, "ran").unwrap_or(true)
     }
 
+    fn ran_up(&self, dispatch: DispatchId) -> Option<u64> {
+        std::fs::read_to_string(self.dir(dispatch).join("ran")).ok()?.parse().ok()
+    }
+
     fn receipt(&self, dispatch: DispatchId) -> Option<Exit> {
         let mut exit = receipt::read(&self.dir(dispatch).join("receipt.json"))?;
         if exit.output_tail.is_empty() && exit.ran {
