@@ -89,8 +89,13 @@ impl Launcher {
         Err(GitError::Failed { command: "rev-list".into(), message })
     }
 
-    /// Whether everything is there that a commit has and another has not.
-    fn is_whole(&self, commit: &str, start: &CommitId) -> Result<bool, GitError> {
+    /// Whether something was set aside here, so that an index may know files whose objects are gone.
+    pub(super) fn has_lost(&self) -> bool {
+        self.common_dir().is_ok_and(|common| common.join("objects").join(ASIDE).exists())
+    }
+
+    /// Whether everything is there that a commit (or tree) has and another has not.
+    pub(super) fn is_whole(&self, commit: &str, start: &CommitId) -> Result<bool, GitError> {
         let call = self.git("rev-list").config("core.commitGraph=false");
         let call = call.args(["--objects", "--quiet", commit, "--not", &start.0]);
         let output = call.unbounded().output()?;

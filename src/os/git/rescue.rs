@@ -161,8 +161,14 @@ impl Launcher {
         let staged = with_index(site, "write-tree", &index).output()?;
         let staged = (staged.code == Some(0)).then_some(staged.stdout);
         let staged = staged.map(|s| String::from_utf8_lossy(&s).trim().to_owned());
+        let lost = self.has_lost();
+        let start = site.head.commit.clone();
+        let whole = |tree: &String| {
+            start.as_ref().is_some_and(|start| self.is_whole(tree, start).unwrap_or(false))
+        };
+        let staged = staged.filter(|tree| !lost || whole(tree));
         let nested = self.nested(site, &index)?;
-        let tree = files_as_tree(site, &index, &nested)?;
+        let tree = files_as_tree(site, &index, &nested, !lost)?;
         let staged = staged.filter(|s| Some(s) != before.as_ref() && *s != tree);
         let mut more = self.save_nested(site, &nested, time, about)?;
         more.extend(site.loose.iter().cloned());
@@ -193,9 +199,15 @@ fn copy_index(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::File::options().append(true).open(to)?.set_modified(modified)
 }
 
-/// The files of a repository, as they are, as a tree. Where the copied index is of no use a
-/// new one is made from HEAD.
-fn files_as_tree(site: &Site<'_>, index: &Path, nested: &[Nested]) -> Result<String, GitError> {
+/// The files of a repository, as they are, as a tree. Where the copied index is of no use, or not
+/// to be trusted, a new one is made from HEAD: an index that names objects which power took, and
+/// knows their files, has them not read again.
+fn files_as_tree(
+    site: &Site<'_>,
+    index: &Path,
+    nested: &[Nested],
+    trusted: bool,
+) -> Result<String, GitError> {
     let add = || {
         let call = with_index(site, "add", index).config("core.safecrlf=false");
         let call = call.config("advice.addEmbeddedRepo=false").config("add.ignoreErrors=false");
@@ -203,14 +215,16 @@ fn files_as_tree(site: &Site<'_>, index: &Path, nested: &[Nested]) -> Result<Str
             .args(nested.iter().filter_map(Nested::excluded))
             .bytes()
     };
-    if add().is_err() {
-        let _ = fs::remove_file(index);
-        if let Some(commit) = &site.head.commit {
-            with_index(site, "read-tree", index).arg(&commit.0).bytes()?;
-        }
-        add()?;
+    let written = || with_index(site, "write-tree", index).line();
+    if trusted && let Ok(tree) = add().and_then(|_| written()) {
+        return Ok(tree);
     }
-    with_index(site, "write-tree", index).line()
+    let _ = fs::remove_file(index);
+    if let Some(commit) = &site.head.commit {
+        with_index(site, "read-tree", index).arg(&commit.0).bytes()?;
+    }
+    add()?;
+    written()
 }
 
 /// Makes a commit in the repository whose files are saved.

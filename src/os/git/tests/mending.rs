@@ -6,6 +6,7 @@ use crate::engine::ports::Seen;
 use crate::engine::ports::git::Git;
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 const BRANCH: &str = "sched/b1/1-101";
 
@@ -87,7 +88,10 @@ fn an_object_that_is_cut_off_is_none_whatever_it_is() {
     write(&w.place.join(".gitattributes"), "*.bin binary\n");
     let random = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes();
     let content: Vec<u8> = (0..20_000).flat_map(random).collect();
-    fs::write(w.place.join("x.bin"), content).unwrap();
+    let file = w.place.join("x.bin");
+    fs::write(&file, content).unwrap();
+    let before = fs::File::options().write(true).open(&file).unwrap();
+    before.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
     w.f.run_in(&w.place, ["add", "."]);
     w.f.run_in(&w.place, ["commit", "--quiet", "-m", "three"]);
     let (third, object) = (w.f.at(BRANCH), w.object(&format!("{BRANCH}:x.bin")));
@@ -97,6 +101,10 @@ fn an_object_that_is_cut_off_is_none_whatever_it_is() {
         w.hollow(&object, &whole[..length]);
         assert!(w.mend(), "{length}");
         assert_eq!(w.f.at(BRANCH), w.second, "{length}");
+        let request = w.f.rescue_of(w.place.to_str().unwrap(), Some(BRANCH));
+        let rescued = w.f.git.rescue(&request).unwrap().expect("its file is there still");
+        w.f.run(["rev-list", "--objects", "--quiet", &rescued]);
+        let _ = fs::remove_file(&object); // it was made again from that
         fs::write(w.f.repo().join(".git/refs/heads").join(BRANCH), format!("{third}\n")).unwrap();
     }
 }
@@ -104,7 +112,10 @@ fn an_object_that_is_cut_off_is_none_whatever_it_is() {
 #[test]
 fn what_was_staged_is_no_object_either_when_its_content_is_lost() {
     let w = worked();
-    write(&w.place.join("three"), "staged");
+    let file = w.place.join("three");
+    write(&file, "staged");
+    let before = fs::File::options().write(true).open(&file).unwrap();
+    before.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
     w.f.run_in(&w.place, ["add", "three"]);
     let id = w.f.run_in(&w.place, ["rev-parse", ":three"]);
     let object = w.f.repo().join(".git/objects").join(&id[..2]).join(&id[2..]);
@@ -112,6 +123,9 @@ fn what_was_staged_is_no_object_either_when_its_content_is_lost() {
     assert!(!w.mend());
     assert!(!object.exists());
     assert!(w.f.repo().join(".git/objects/sched-lost").join(&id).exists(), "it is kept");
+    let request = w.f.rescue_of(w.place.to_str().unwrap(), Some(BRANCH));
+    let rescued = w.f.git.rescue(&request).unwrap().unwrap();
+    assert_eq!(w.f.show(&format!("{rescued}:three")), "staged", "its file is there still");
 }
 
 #[test]
