@@ -89,7 +89,7 @@ impl Launcher {
         Err(GitError::Failed { command: "rev-list".into(), message })
     }
 
-    /// Whether something was set aside here, so that an index may know files whose objects are gone.
+    /// Whether something was set aside here: an index may know files whose objects are gone.
     pub(super) fn has_lost(&self) -> bool {
         self.common_dir().is_ok_and(|common| common.join("objects").join(ASIDE).exists())
     }
