@@ -40,13 +40,17 @@ impl Launcher {
             fs::remove_file(&file).map_err(failed)?;
         }
         let tip = self.resolve(&name)?;
-        if !hollow {
-            let Some(tip) = &tip else { return Ok(false) };
-            if self.is_whole(&tip.0, start)? {
-                return Ok(false);
-            }
+        let log = common.join("logs").join(&name);
+        // git removes a log with its branch: where it is left, its ref was removed above, and
+        // whoever did that died
+        let is_well = match &tip {
+            Some(tip) => !hollow && self.is_whole(&tip.0, start)?,
+            None => !log.exists(),
+        };
+        if is_well {
+            return Ok(false);
         }
-        let whole = self.newest_whole(&common.join("logs").join(&name), tip.as_ref(), start)?;
+        let whole = self.newest_whole(&log, tip.as_ref(), start)?;
         match self.swap(&name, &whole, tip.as_ref())? {
             Swap::Done => Ok(true),
             Swap::Lost(_) => Err(GitError::Missing { name }),

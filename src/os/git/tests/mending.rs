@@ -175,6 +175,10 @@ fn a_ref_without_content_is_where_its_log_says() {
         assert!(w.mend());
         assert_eq!(w.f.at(BRANCH), w.second);
     }
+    let w = worked();
+    fs::remove_file(w.f.repo().join(".git/refs/heads").join(BRANCH)).unwrap();
+    assert!(w.mend(), "whoever mended it died between its two steps");
+    assert_eq!(w.f.at(BRANCH), w.second);
 }
 
 #[test]
